@@ -1,0 +1,1 @@
+"""The words everyone uses: typed values with no I/O and no opinion about where they came from."""
