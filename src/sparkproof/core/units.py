@@ -1,0 +1,19 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+_STEPS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+
+
+def format_bytes(count: int) -> str:
+    """``333 MiB``, ``1.3 GiB``: binary units, three significant digits."""
+    for unit, size in _STEPS:
+        if abs(count) >= size:
+            value = count / size
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+    return f"{count} B"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 kernel``, ``24 kernels``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
