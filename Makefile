@@ -1,0 +1,55 @@
+# One environment, one command per job. pip's own configuration (index, proxy, certificates) is honoured.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.run
+STAMP := $(VENV)/.dev
+
+.PHONY: help prove test check lint types unit bench schemas lock clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
+
+$(RUN): pyproject.toml requirements/run.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/run.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP): $(RUN) requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	@touch $@
+
+prove: $(RUN)  ## set up, fetch the real vLLM wheel and prove the W4A4 example
+	$(BIN)/sparkproof prove examples/qwen3.6-35b-a3b-w4a4/deployment.toml
+
+test: $(STAMP) check unit  ## set up, then lint, types and every test this machine can run
+
+check: lint types
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+unit: $(STAMP)
+	$(BIN)/pytest -n auto
+
+bench: $(STAMP)  ## measure against unzip and cuobjdump on a real wheel
+	$(BIN)/python benchmarks/device_code.py
+
+schemas: $(STAMP)  ## regenerate the published JSON schemas
+	$(BIN)/python -m sparkproof.cli.schemas schemas
+
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+
+lock:  ## renew the locked versions and their hashes (needs uv)
+	$(LOCK) --group build pyproject.toml -o requirements/run.txt
+	$(LOCK) --group build --group dev --group oracle -c requirements/run.txt pyproject.toml -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,31 @@
+"""Receipt files: bytes to struct."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.core.errors import FormatError
+from sparkproof.core.receipt import RECEIPT_SCHEMA, Receipt
+
+MAX_RECEIPT_BYTES = 64 << 20
+
+
+def parse_receipt(data: bytes, where: str) -> Receipt:
+    """Decode a receipt file.
+
+    Raises:
+        FormatError: no receipt of a schema this version knows.
+    """
+    if len(data) > MAX_RECEIPT_BYTES:
+        raise FormatError("larger than any receipt", where=where)
+    try:
+        receipt = msgspec.json.decode(data, type=Receipt)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"no receipt: {error}", where=where) from error
+    if receipt.schema != RECEIPT_SCHEMA:
+        raise FormatError(
+            f"receipt of schema `{receipt.schema}`",
+            where=where,
+            hint=f"this version reads {RECEIPT_SCHEMA}",
+        )
+    return receipt
