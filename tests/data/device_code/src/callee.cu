@@ -1,0 +1,2 @@
+// Called across translation units: needs a device link.
+__device__ float twice(float x) { return x + x; }
