@@ -8,6 +8,35 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from sparkproof.core.unknown import Unknown
+
+MIB = 1024 * 1024
+READ_LIMIT_BYTES = 64 * MIB
+"""What `Artifact.read` takes into memory unless told otherwise."""
+CHUNK_BYTES = MIB
+"""Size of the pieces that `Artifact.stream` hands out unless told otherwise."""
+
+
+class ByteSource(Protocol):
+    """Random access to bytes: a file, an HTTP resource read by range, memory."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Length of the whole."""
+        ...
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Exactly `length` bytes, fewer only at the end of the source.
+
+        Raises:
+            UnreachableError: the source went away.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release handles."""
+        ...
+
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One regular file inside an artifact.
@@ -23,12 +52,26 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stored_bytes: int
 
 
+class ArtifactLocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a local artifact lies; small and picklable, so that a worker can open it again.
+
+    Attributes:
+        kind: ``wheel``, ``tree`` or ``sdist``.
+        path: absolute path on this machine; for no eyes but ours.
+        name: what errors call it.
+    """
+
+    kind: str
+    path: str
+    name: str
+
+
 @runtime_checkable
 class Artifact(Protocol):
-    """One door to a wheel, an installed tree, a checkout, later an image.
+    """One door to a wheel, an installed tree, a checkout, an sdist, later an image.
 
     Nothing is unpacked to disk. Reading is bounded by what a member declares: more bytes
-    than that is a `FormatError`.
+    than that is a `FormatError`. One thread at a time, unless `location` is opened again.
     """
 
     @property
@@ -36,24 +79,51 @@ class Artifact(Protocol):
         """What errors call it: a file name, never a path with the user's home in it."""
         ...
 
+    @property
+    def location(self) -> ArtifactLocation | None:
+        """Where another process can open the same thing; None if it has to be localized first."""
+        ...
+
     def members(self) -> tuple[Member, ...]:
         """All regular files, in a stable order (by path)."""
         ...
 
-    def read(self, path: str, *, limit_bytes: int = ...) -> bytes:
-        """The whole of one member.
+    def unknowns(self) -> tuple[Unknown, ...]:
+        """What could not be listed: links that lead outside, special or unreadable files."""
+        ...
+
+    def read(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        """The whole of one member, CRC checked where the artifact has one.
 
         Raises:
             KeyError: no such member.
             FormatError: damaged, encrypted, or larger than `limit_bytes`.
+            UnreachableError: the source went away.
         """
         ...
 
-    def stream(self, path: str, *, chunk_bytes: int = ...) -> Iterator[bytes]:
+    def read_at(self, path: str, offset: int, length: int) -> bytes:
+        """A slice of one member, shorter only where the member ends; unchecked by any CRC.
+
+        Cheap where the member lies uncompressed, otherwise as dear as streaming up to there.
+
+        Raises:
+            KeyError, FormatError, UnreachableError: as `read`.
+        """
+        ...
+
+    def stream(self, path: str, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
         """One member front to back in chunks of at most `chunk_bytes`; CRC checked at the end.
 
         Raises:
-            KeyError, FormatError: as `read`.
+            KeyError, FormatError, UnreachableError: as `read`.
+        """
+        ...
+
+    def localize(self) -> Artifact:
+        """The same artifact on this machine's disk; itself where it already is.
+
+        Worth calling before most of it is read. A remote wheel goes into the cache.
         """
         ...
 
