@@ -1,0 +1,67 @@
+"""Where every error of a command becomes one message, one document and one exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from types import TracebackType
+
+import click
+
+from sparkproof.core.errors import ExitCode
+
+_BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
+
+
+class Boundary:
+    """Context of one command line; never lets an exception out.
+
+    The parts that an ordinary run does not need are imported here, on the way out.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        ours = argv[: argv.index("--")] if "--" in argv else argv
+        self.as_json = "--json" in ours
+        self.command = next((word for word in ours if not word.startswith("-")), "")
+
+    def __enter__(self) -> Boundary:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is None or isinstance(error, SystemExit):
+            return False
+        sys.exit(self._answer(error))
+
+    def _answer(self, error: BaseException) -> int:
+        from sparkproof.core.errors import SparkproofError  # noqa: PLC0415
+
+        if isinstance(error, click.exceptions.Exit):
+            return error.exit_code
+        if isinstance(error, KeyboardInterrupt | click.Abort):
+            self._say("interrupted", "interrupted", "")
+            return ExitCode.INTERRUPTED
+        if isinstance(error, BrokenPipeError):
+            sys.stderr.close()
+            return ExitCode.PASS
+        if isinstance(error, click.UsageError):
+            message = error.format_message()
+            hint = f"`{error.ctx.command_path} --help` shows the options" if error.ctx else ""
+            self._say("usage", message[:1].lower() + message[1:].rstrip("."), hint)
+            return ExitCode.USAGE
+        if isinstance(error, SparkproofError):
+            self._say(error.code, str(error), error.hint)
+            return error.exit_code
+        traceback.print_exception(error, file=sys.stderr)
+        self._say("bug", f"{type(error).__name__}: {error}", _BUG_HINT)
+        return ExitCode.BUG
+
+    def _say(self, code: str, message: str, hint: str) -> None:
+        from sparkproof.cli.output import write_error  # noqa: PLC0415
+
+        write_error(self.command or "sparkproof", code, message, hint, as_json=self.as_json)

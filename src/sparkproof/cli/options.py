@@ -1,0 +1,28 @@
+"""Options that several commands share, and the context they set up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show all of the detail.")
+offline_option = click.option(
+    "--offline", is_flag=True, help="Use nothing but local files and the cache."
+)
+device_option = click.option(
+    "--device",
+    default="gb10",
+    show_default=True,
+    metavar="DEVICE",
+    help="A known device or a compute capability such as 12.1.",
+)
+
+
+def output_options(function: F) -> F:
+    """``--json`` and ``-v``."""
+    return json_option(verbose_option(function))

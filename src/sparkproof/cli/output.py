@@ -1,0 +1,87 @@
+"""The one place that writes: answers to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import click
+import msgspec
+
+from sparkproof import __version__
+from sparkproof.adapters.clock import SystemClock, timestamp
+from sparkproof.core.redaction import redact_text
+from sparkproof.core.report import ErrorInfo, Report, schema_name
+from sparkproof.core.verdict import Verdict, exit_code
+from sparkproof.render.lines import Line, Style
+from sparkproof.render.report_text import render_error, render_frame
+
+T = TypeVar("T")
+
+_LOOK: dict[Style, dict[str, object]] = {
+    Style.PLAIN: {},
+    Style.STRONG: {"bold": True},
+    Style.DIM: {"dim": True},
+    Style.GOOD: {"fg": "green", "bold": True},
+    Style.WARN: {"fg": "yellow", "bold": True},
+    Style.BAD: {"fg": "red", "bold": True},
+}
+
+
+def emit(
+    report: Report[T],
+    body: Callable[[T], Iterable[Line]],
+    *,
+    as_json: bool,
+    verbose: bool = False,
+) -> int:
+    """Write a report and give the exit code its verdict stands for."""
+    if as_json:
+        write_json(report)
+    else:
+        detail = body(report.result) if report.result is not None else ()
+        write_lines(render_frame(report, detail, verbose=verbose))
+    return exit_code(report.verdict)
+
+
+def write_json(value: object) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    sys.stdout.flush()
+
+
+def write_lines(lines: Iterable[Line], *, to_stderr: bool = False) -> None:
+    """Text, coloured on a terminal only, and never under ``NO_COLOR``."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    for item in lines:
+        if colour:
+            text = "".join(click.style(s.text, **_LOOK[s.style]) for s in item)  # type: ignore[arg-type]
+        else:
+            text = "".join(span.text for span in item)
+        stream.write(text.rstrip() + "\n")
+    stream.flush()
+
+
+def write_text(text: str) -> None:
+    """A raw answer on stdout."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def write_error(command: str, code: str, message: str, hint: str, *, as_json: bool) -> None:
+    """The failure as text on stderr, and under ``--json`` as a document on stdout too."""
+    report: Report[None] = Report(
+        schema=schema_name(command),
+        command=command,
+        tool_version=__version__,
+        generated_at=timestamp(SystemClock().now()),
+        verdict=Verdict.ERROR,
+        summary=redact_text(message),
+        error=ErrorInfo(code, redact_text(message), redact_text(hint)),
+    )
+    if as_json:
+        write_json(report)
+    write_lines(render_error(report), to_stderr=True)

@@ -1,0 +1,1 @@
+"""Payloads of the commands' reports, one file a command."""

@@ -1,0 +1,110 @@
+"""The frame of every answer: verdict first, then why, what next, and the detail after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.report import Report
+from sparkproof.core.unknown import Unknown
+from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.render.lines import Line, Span, Style, line, table
+
+VERDICT_STYLE = {
+    Verdict.PASS: Style.GOOD,
+    Verdict.FAIL: Style.BAD,
+    Verdict.ERROR: Style.BAD,
+    Verdict.INCONCLUSIVE: Style.WARN,
+    Verdict.SKIPPED: Style.DIM,
+}
+SEVERITY_STYLE = {
+    Severity.ERROR: Style.BAD,
+    Severity.WARNING: Style.WARN,
+    Severity.INFO: Style.DIM,
+}
+
+
+def render_frame(
+    report: Report[object], body: Iterable[Line], *, verbose: bool = False
+) -> list[Line]:
+    """Verdict, findings, next steps, then `body`, unknowns and the receipt."""
+    if report.error is not None:
+        return render_error(report)
+    lines = [_verdict_line(report)]
+    lines += render_findings(report.findings, verbose=verbose)
+    lines += [line(Span("next", Style.STRONG), f"  {step}") for step in report.next_steps]
+    detail = list(body)
+    if detail:
+        lines += [line(), *detail]
+    lines += render_unknowns(report.unknowns, verbose=verbose)
+    if report.receipt:
+        lines += [line(), line(Span("receipt  ", Style.DIM), Span(report.receipt, Style.DIM))]
+    return lines
+
+
+def render_error(report: Report[object]) -> list[Line]:
+    """``error: …`` and ``hint: …``."""
+    assert report.error is not None
+    lines = [line(Span("error", Style.BAD), f": {report.error.message}")]
+    if report.error.hint:
+        lines.append(line(Span("hint", Style.STRONG), f": {report.error.hint}"))
+    return lines
+
+
+def _verdict_line(report: Report[object]) -> Line:
+    warnings = sum(1 for f in report.findings if f.severity is Severity.WARNING)
+    word = report.verdict.value.upper()
+    if report.verdict is Verdict.PASS and warnings:
+        word += f" with {warnings} warning{'s' if warnings > 1 else ''}"
+    return line(Span(word, VERDICT_STYLE[report.verdict]), f"  {report.summary}")
+
+
+def render_findings(findings: Iterable[Finding], *, verbose: bool = False) -> list[Line]:
+    """One block a finding: what, where it rests, what to do."""
+    lines: list[Line] = []
+    for finding in findings:
+        if finding.severity is Severity.INFO and not verbose:
+            continue
+        subject = f"{finding.subject}: " if finding.subject else ""
+        lines.append(
+            line(
+                "  ",
+                Span(finding.severity.value, SEVERITY_STYLE[finding.severity]),
+                f"  {subject}{finding.message}  ",
+                Span(f"[{finding.rule}]", Style.DIM),
+            )
+        )
+        if finding.remedy:
+            lines.append(line(f"    {finding.remedy}"))
+        if verbose:
+            lines += [
+                line(Span(f"    {item.place}: {item.what}", Style.DIM))
+                for item in finding.evidence
+            ]
+    return lines
+
+
+def render_criteria(criteria: Iterable[Criterion]) -> list[Line]:
+    """Each question of the verdict with its answer."""
+    return table(
+        (
+            Span("warn", Style.WARN)
+            if item.warning and item.verdict is Verdict.PASS
+            else Span(item.verdict.value, VERDICT_STYLE[item.verdict]),
+            item.name,
+            Span(item.reason, Style.DIM),
+        )
+        for item in criteria
+    )
+
+
+def render_unknowns(unknowns: tuple[Unknown, ...], *, verbose: bool = False) -> list[Line]:
+    """What could not be examined; the first few unless `verbose`."""
+    if not unknowns:
+        return []
+    shown = unknowns if verbose else unknowns[:3]
+    lines = [line(), line(Span("not examined", Style.STRONG))]
+    lines += table((Span(item.where, Style.DIM), item.why) for item in shown)
+    if len(shown) < len(unknowns):
+        lines.append(line(Span(f"  and {len(unknowns) - len(shown)} more: -v shows them", Style.DIM)))
+    return lines
