@@ -1,0 +1,76 @@
+"""``sparkproof receipt list|show|verify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sparkproof.cli.options import output_options
+
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of receipts; default: the user's data folder.",
+)
+
+
+@click.group("receipt")
+def command() -> None:
+    """List, show and verify receipts.
+
+    A receipt is the dated, hashed record of a report. RECEIPT is a file, the beginning of a
+    hash, a number, or `latest`.
+    """
+
+
+@command.command("list")
+@store_option
+@output_options
+def list_command(store: Path | None, as_json: bool, verbose: bool) -> None:
+    """List the receipts, oldest first."""
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.receipts_text import render_list  # noqa: PLC0415
+    from sparkproof.usecases.receipts import list_receipts  # noqa: PLC0415
+
+    report = list_receipts(ReceiptStore(store or default_folder()))
+    raise SystemExit(emit(report, render_list, as_json=as_json, verbose=verbose))
+
+
+@command.command("show")
+@click.argument("receipt", default="latest")
+@store_option
+@output_options
+def show_command(receipt: str, store: Path | None, as_json: bool, verbose: bool) -> None:
+    """Show one receipt and the report in it."""
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.receipts_text import render_view  # noqa: PLC0415
+    from sparkproof.usecases.receipts import show_receipt  # noqa: PLC0415
+
+    report = show_receipt(ReceiptStore(store or default_folder()), receipt)
+    raise SystemExit(emit(report, render_view, as_json=as_json, verbose=verbose))
+
+
+@command.command("verify")
+@click.argument("receipt", default="")
+@click.option("--head", default="", metavar="DIGEST", help="A head noted earlier, elsewhere.")
+@store_option
+@output_options
+def verify_command(
+    receipt: str, head: str, store: Path | None, as_json: bool, verbose: bool
+) -> None:
+    """Check that receipts are what was sealed: one, or the whole chain.
+
+    Finds edits, removed and replaced receipts. It claims no authenticity: there is no signature.
+    """
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.receipts_text import render_verification  # noqa: PLC0415
+    from sparkproof.usecases.receipts import verify_receipts  # noqa: PLC0415
+
+    report = verify_receipts(
+        ReceiptStore(store or default_folder()), reference=receipt, noted_head=head
+    )
+    raise SystemExit(emit(report, render_verification, as_json=as_json, verbose=verbose))

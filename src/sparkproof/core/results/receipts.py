@@ -1,0 +1,43 @@
+"""Payloads of ``receipt list``, ``receipt show`` and ``receipt verify``."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.core.receipt import Receipt
+
+
+class ReceiptRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the list."""
+
+    file: str
+    hash: str
+    command: str
+    created_at: str
+    verdict: str
+    summary: str
+
+
+class ReceiptList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a store holds, oldest first."""
+
+    store: str
+    head: str
+    receipts: tuple[ReceiptRow, ...]
+
+
+class ReceiptView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One receipt with the file it came from, and whether it still rehashes."""
+
+    file: str
+    intact: bool
+    receipt: Receipt
+
+
+class Verification(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was checked; problems are the report's findings."""
+
+    store: str
+    checked: int
+    head: str
+    noted_head: str

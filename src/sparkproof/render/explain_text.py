@@ -1,0 +1,20 @@
+"""Pages as text."""
+
+from __future__ import annotations
+
+from sparkproof.core.results.explain import Explanation
+from sparkproof.render.lines import Line, Span, Style, heading, line, table
+
+
+def render_explanation(result: Explanation) -> list[Line]:
+    """Each page: title, paragraphs, where it is from."""
+    lines: list[Line] = []
+    for page in result.pages:
+        lines += [heading(page.topic, f"{page.kind}: {page.title}" if page.title else page.kind)]
+        for paragraph in page.body:
+            lines += [line(f"  {row}") for row in paragraph.splitlines()]
+            lines.append(line())
+        lines += table((Span(name, Style.DIM), value) for name, value in page.rows)
+        if page.see:
+            lines.append(line(Span("  see  ", Style.DIM), ", ".join(page.see)))
+    return lines

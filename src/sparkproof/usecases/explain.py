@@ -1,0 +1,90 @@
+"""Answer for a rule, a device, a kernel family, or a word of the glossary."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+
+from sparkproof.core.errors import UsageError
+from sparkproof.core.report import Report
+from sparkproof.core.results.explain import Explanation, Page
+from sparkproof.core.verdict import Verdict
+from sparkproof.facts import book
+from sparkproof.usecases.envelope import make_report
+
+
+def explain(topic: str) -> Report[Explanation]:
+    """Every page on a topic.
+
+    Raises:
+        UsageError: nothing is known by that name; the hint names the nearest ones.
+    """
+    wanted = topic.strip().lower()
+    pages = tuple(page for name, page in _pages() if name.lower() == wanted)
+    if not pages:
+        near = difflib.get_close_matches(wanted, {name.lower() for name, _ in _pages()}, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`sparkproof explain` lists topics"
+        raise UsageError(f"nothing is known about `{topic}`", hint=hint)
+    return make_report(
+        "explain",
+        Explanation(topic, pages),
+        verdict=Verdict.PASS,
+        summary=f"{pages[0].topic}: {pages[0].title or pages[0].kind}",
+    )
+
+
+def list_topics() -> Report[Explanation]:
+    """One short page a topic, without the text."""
+    pages = tuple(Page(page.topic, page.kind, page.title, ()) for _, page in _pages())
+    return make_report(
+        "explain",
+        Explanation("", pages),
+        verdict=Verdict.PASS,
+        summary=f"{len(pages)} topics",
+    )
+
+
+def _pages() -> list[tuple[str, Page]]:
+    return [item for source in SOURCES for item in source()]
+
+
+def _rule_pages() -> list[tuple[str, Page]]:
+    return [
+        (
+            rule.id,
+            Page(
+                topic=rule.id,
+                kind=f"rule ({rule.severity.value})",
+                title=rule.title,
+                body=(rule.explain.strip(), "what to do\n" + rule.remedy.strip()),
+                rows=(("source", rule.source), ("checked", rule.checked.isoformat())),
+            ),
+        )
+        for rule in book.rules().values()
+    ]
+
+
+def _word_pages() -> list[tuple[str, Page]]:
+    return [
+        (word.word, Page(word.word, "word", "", (word.meaning,), see=word.see))
+        for word in book.glossary().values()
+    ]
+
+
+def _device_pages() -> list[tuple[str, Page]]:
+    pages = []
+    for device in book.hardware().values():
+        rows = tuple(
+            (name, f"{fact.value}  ({fact.source}, {fact.checked.isoformat()})")
+            for name, fact in device.facts.items()
+        )
+        page = Page(device.id, "device", device.title, (), rows=rows)
+        pages += [(name, page) for name in (device.id, *device.aliases)]
+    return pages
+
+
+SOURCES: tuple[Callable[[], list[tuple[str, Page]]], ...] = (
+    _rule_pages,
+    _device_pages,
+    _word_pages,
+)

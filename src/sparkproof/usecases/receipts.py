@@ -1,0 +1,124 @@
+"""List, show and verify receipts."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.adapters.store import ReceiptStore
+from sparkproof.core.errors import FormatError
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
+from sparkproof.core.receipt import Receipt
+from sparkproof.core.report import Report
+from sparkproof.core.results.receipts import ReceiptList, ReceiptRow, ReceiptView, Verification
+from sparkproof.core.units import plural
+from sparkproof.core.unknown import Unknown
+from sparkproof.core.verdict import Verdict
+from sparkproof.receipts.receipt import Problem, Trouble, verify_chain, verify_one
+from sparkproof.usecases.envelope import make_report
+
+
+def list_receipts(store: ReceiptStore) -> Report[ReceiptList]:
+    """Every receipt of the store; unreadable ones are unknowns."""
+    rows: list[ReceiptRow] = []
+    unknowns: list[Unknown] = []
+    for name, item in store.read_all():
+        if isinstance(item, FormatError):
+            unknowns.append(Unknown.from_error(item, "receipt"))
+        else:
+            rows.append(_row(name, item))
+    head = store.head()
+    return make_report(
+        "receipt list",
+        ReceiptList(store.name, head, tuple(rows)),
+        verdict=Verdict.PASS,
+        summary=f"{plural(len(rows), 'receipt')} in {store.name}",
+        unknowns=tuple(unknowns),
+    )
+
+
+def _row(name: str, receipt: Receipt) -> ReceiptRow:
+    return ReceiptRow(
+        file=name,
+        hash=receipt.hash,
+        command=receipt.command,
+        created_at=receipt.created_at,
+        verdict=receipt.verdict.value,
+        summary=_summary(receipt),
+    )
+
+
+def _summary(receipt: Receipt) -> str:
+    report = msgspec.json.decode(receipt.report)
+    return str(report.get("summary", "")) if isinstance(report, dict) else ""
+
+
+def show_receipt(store: ReceiptStore, reference: str) -> Report[ReceiptView]:
+    """One receipt by path, digest prefix, number or ``latest``.
+
+    Raises:
+        UsageError: none or several match.
+        FormatError: the file is no receipt.
+    """
+    name, receipt = store.find(reference)
+    problems = verify_one(receipt, name)
+    return make_report(
+        "receipt show",
+        ReceiptView(name, not problems, receipt),
+        verdict=Verdict.FAIL if problems else Verdict.PASS,
+        summary=f"{receipt.command} of {receipt.created_at}: {_summary(receipt)}",
+        findings=tuple(map(_finding, problems)),
+    )
+
+
+def verify_receipts(
+    store: ReceiptStore, *, reference: str = "", noted_head: str = ""
+) -> Report[Verification]:
+    """Check one receipt, or the whole chain of the store.
+
+    Args:
+        reference: one receipt; "" for the chain.
+        noted_head: a digest noted earlier, elsewhere, that must still be in the chain.
+    """
+    if reference:
+        name, receipt = store.find(reference)
+        problems, checked = verify_one(receipt, name), 1
+    else:
+        chain: list[tuple[str, Receipt]] = []
+        unreadable: list[Problem] = []
+        for file, item in store.read_all():
+            if isinstance(item, FormatError):
+                unreadable.append(Problem(Trouble.UNREADABLE, file, item.reason))
+            else:
+                chain.append((file, item))
+        found = verify_chain(chain, recorded_head=store.head(), noted_head=noted_head)
+        problems, checked = (*unreadable, *found), len(chain)
+    head = store.head()
+    verdict = Verdict.FAIL if problems else (Verdict.PASS if checked else Verdict.SKIPPED)
+    return make_report(
+        "receipt verify",
+        Verification(store.name, checked, head, noted_head),
+        verdict=verdict,
+        summary=_verify_summary(checked, problems),
+        findings=tuple(map(_finding, problems)),
+        next_steps=(f"note this head elsewhere: {head}",) if verdict is Verdict.PASS else (),
+    )
+
+
+def _verify_summary(checked: int, problems: tuple[Problem, ...]) -> str:
+    if not checked and not problems:
+        return "no receipts to verify"
+    if problems:
+        return f"{plural(len(problems), 'problem')} in {plural(checked, 'receipt')}"
+    return f"{plural(checked, 'receipt')} rehash; this shows edits, not who wrote them"
+
+
+def _finding(problem: Problem) -> Finding:
+    return Finding(
+        rule=f"receipt/{problem.trouble.value}",
+        severity=Severity.ERROR,
+        confidence=Confidence.SHOWN,
+        message=problem.message,
+        subject=problem.where,
+        evidence=(Evidence(problem.where, problem.message),),
+        remedy="restore the receipts from a copy, or treat what they say as unproven",
+    )
