@@ -27,7 +27,7 @@ class Compression(StrEnum):
 
 
 class Opcodes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """SASS instruction counts that tell a real kernel from a dead one (opcode classes are facts)."""
+    """SASS instruction counts that tell a real kernel from a dead one; the classes are facts."""
 
     mma: dict[str, int] = {}
     trap: int = 0
@@ -60,6 +60,18 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """PTX ISA version for PTX, cubin ABI for cubins, as (major, minor)."""
 
 
+class LibraryForm(StrEnum):
+    """What kind of file holds the containers, by its first bytes."""
+
+    LIBRARY = "library"
+    """Linked: a shared library, extension module or program."""
+    OBJECT = "object"
+    ARCHIVE = "archive"
+    FATBIN = "fatbin"
+    NONE = "none"
+    """Nothing that could hold containers."""
+
+
 class Container(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One fat binary container: one translation unit; the loader takes one entry of it.
 
@@ -68,13 +80,16 @@ class Container(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         relocatable: lies in ``__nv_relfatbin``: input of a device link, never loaded itself.
         chosen: index into `entries` of the entry that the device's loader takes, -1 for none
             and where no device was asked for.
-        kernels: of the chosen entry; where none is chosen, of the entry that names them best.
+        named_by: index of the entry that `kernels` were read from: the chosen one, or, where none
+            is chosen, the one that names them best; -1 where no kernels were read.
+        kernels: of that entry.
     """
 
     offset: int
     entries: tuple[Entry, ...]
     relocatable: bool = False
     chosen: int = -1
+    named_by: int = -1
     kernels: tuple[Kernel, ...] = ()
 
 
@@ -89,16 +104,33 @@ class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     path: str
     size_bytes: int
+    form: LibraryForm = LibraryForm.LIBRARY
     containers: tuple[Container, ...] = ()
     needed: tuple[str, ...] = ()
     toolkit: str = ""
     sha256: str = ""
 
 
+class LooseCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``.cubin`` or ``.ptx`` file: the program that ships it loads it by path.
+
+    Attributes:
+        suffix_known: False where the file does not tell whether it is architecture- or
+            family-specific; then the architecture's number is all that is sure.
+        toolkit: ptxas version ("" if not told).
+    """
+
+    path: str
+    entry: Entry
+    suffix_known: bool = True
+    kernels: tuple[Kernel, ...] = ()
+    toolkit: str = ""
+
+
 class DeviceCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All device code of one artifact."""
 
     libraries: tuple[Library, ...]
-    loose: tuple[tuple[str, Entry], ...] = ()
-    """Loose ``.cubin`` and ``.ptx`` files: (path, entry)."""
+    loose: tuple[LooseCode, ...] = ()
+    """Loose ``.cubin`` and ``.ptx`` files."""
     unknowns: tuple[Unknown, ...] = ()
