@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +21,8 @@ import tomli_w
 
 HERE = Path(__file__).parent
 MANIFEST = HERE.parent / "MANIFEST.toml"
+# nvcc hashes the absolute path of a source into LTO-IR and relocatable code.
+WORKSHOP = Path("/tmp/sparkproof-fixtures")
 MADE_BY = "tests/data/device_code/make_fixtures.py"
 
 # No start-up files, no unwind tables, no build id: what is left is nearly all device code.
@@ -51,8 +52,8 @@ def ptx(*archs: str) -> str:
 
 
 def lto(*archs: str) -> str:
-    """LTO-IR for each architecture."""
-    return " ".join(f"-gencode arch=compute_{a},code=lto_{a}" for a in archs)
+    """LTO-IR for each architecture; names its intermediate file, so that gets a fixed name."""
+    return "--keep " + " ".join(f"-gencode arch=compute_{a},code=lto_{a}" for a in archs)
 
 
 def so(name: str, covers: str, flags: str, source: str = "scale.cu") -> Fixture:
@@ -112,24 +113,28 @@ FIXTURES = (
         "relocatable.so",
         "-rdc=true, device-linked: PTX only in __nv_relfatbin, so no JIT fallback",
         (
-            f"nvcc {SHARED}{NO_RUNTIME} -rdc=true {sm('120')} {ptx('80')} caller.cu callee.cu"
+            f"nvcc {SHARED}{NO_RUNTIME} --keep -rdc=true {sm('120')} {ptx('80')} caller.cu callee.cu"
             " -o {out}",
         ),
     ),
     Fixture(
         "relocatable.o",
         "-rdc=true, one object before the device link",
-        (f"nvcc -dc -Xcompiler -fPIC {sm('120f')} callee.cu -o {{out}}",),
+        (f"nvcc --keep -dc -Xcompiler -fPIC {sm('120f')} callee.cu -o {{out}}",),
     ),
     Fixture(
         "cudart.so",
-        "links the shared runtime: DT_NEEDED libcudart.so.13",
+        "DT_NEEDED libcudart.so.13; a second container, empty, from the device linker",
         (f"nvcc {SHARED},--no-as-needed -cudart shared {sm('120f')} scale.cu -o {{out}}",),
     ),
     Fixture(
         "archive.a",
         "static archive: two member objects with a fat binary each",
-        (f"nvcc -lib {sm('90', '120f')} scale.cu shift.cu -o {{out}}", "strip -g -D {out}"),
+        (
+            f"nvcc --keep -c {sm('90', '120f')} scale.cu -o scale.o",
+            f"nvcc --keep -c {sm('120')} shift.cu -o shift.o",
+            "ar rcD {out} scale.o shift.o",
+        ),
     ),
     loose("bare.fatbin", "a container without an ELF around it", f"-fatbin {sm('120f')} {ptx('80')}"),
     *(
@@ -161,15 +166,16 @@ def tool_version(nvcc: str) -> str:
 
 def make(fixture: Fixture, nvcc: str) -> list[str]:
     """Run the commands beside copies of the sources and take what comes out."""
-    with tempfile.TemporaryDirectory() as folder:
-        for source in (HERE / "src").glob("*.cu"):
-            shutil.copy(source, folder)
+    shutil.copytree(HERE / "src", WORKSHOP)
+    try:
         lines = [line.format(out=fixture.name) for line in fixture.commands]
         for line in lines:
             words = line.split()
             words[0] = nvcc if words[0] == "nvcc" else words[0]
-            subprocess.run(words, cwd=folder, check=True)
-        shutil.copyfile(Path(folder) / fixture.name, HERE / fixture.name)
+            subprocess.run(words, cwd=WORKSHOP, check=True)
+        shutil.copyfile(WORKSHOP / fixture.name, HERE / fixture.name)
+    finally:
+        shutil.rmtree(WORKSHOP)
     return lines
 
 
