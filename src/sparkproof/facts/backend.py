@@ -1,0 +1,96 @@
+"""What a selected backend needs delivered: kernel families, compilers, other packages."""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import StrEnum
+from functools import cache
+
+import msgspec
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.facts.book import load_folder
+
+
+class Speed(StrEnum):
+    """What an operator gets, in one word."""
+
+    NATIVE_FP4 = "native FP4"
+    NATIVE_FP8 = "native FP8"
+    WEIGHT_ONLY = "weight-only"
+    UNQUANTIZED = "unquantized"
+    ATTENTION = "attention"
+    EMULATION = "emulation"
+
+
+class Means(StrEnum):
+    """Where the code of a need comes from."""
+
+    FAMILY = "family"
+    """Compiled into the artifact: a kernel family."""
+    NVCC = "nvcc"
+    """A library compiles it on the box with nvcc and ninja."""
+    BUNDLED_COMPILER = "bundled-compiler"
+    """A package that the artifact pins brings its own compiler."""
+    PACKAGE = "package"
+    """Machine code of another package; not part of the artifact."""
+
+
+class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing without which the backend can't run.
+
+    Attributes:
+        family: id of the kernel family, for `Means.FAMILY`.
+        provider: package that compiles or holds it, for the other means.
+        what: what it is for, in a word or two.
+        schemes: quantization schemes it is needed for; all if empty.
+        majors: capability majors it is needed on; all if empty.
+        except_majors: capability majors it is not needed on.
+    """
+
+    means: Means
+    what: str
+    family: str = ""
+    provider: str = ""
+    schemes: tuple[str, ...] = ()
+    majors: tuple[int, ...] = ()
+    except_majors: tuple[int, ...] = ()
+
+    def applies(self, scheme: str, capability: ComputeCapability) -> bool:
+        """Whether it is needed for this scheme on this device."""
+        if self.schemes and scheme not in self.schemes:
+            return False
+        if self.majors and capability.major not in self.majors:
+            return False
+        return capability.major not in self.except_majors
+
+
+class BackendNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One Python class behind a backend.
+
+    Attributes:
+        id: class name, as the release's source spells it; ``model/…`` for what every model
+            of a kind needs whatever is selected.
+        aliases: names of the same class in other releases.
+        holds_for: releases it was read in, as a PEP 440 specifier.
+    """
+
+    id: str
+    title: str
+    speed: Speed
+    needs: tuple[Need, ...]
+    source: str
+    checked: date
+    holds_for: str
+    aliases: tuple[str, ...] = ()
+    note: str = ""
+
+
+@cache
+def backends() -> dict[str, BackendNeeds]:
+    """All backends by class name, aliases included."""
+    found: dict[str, BackendNeeds] = {}
+    for backend in load_folder("backends", BackendNeeds):
+        for name in (backend.id, *backend.aliases):
+            found[name] = backend
+    return found
