@@ -13,8 +13,10 @@ from sparkproof.core.unknown import Unknown
 MIB = 1024 * 1024
 READ_LIMIT_BYTES = 64 * MIB
 """What `Artifact.read` takes into memory unless told otherwise."""
-CHUNK_BYTES = MIB
-"""Size of the pieces that `Artifact.stream` hands out unless told otherwise."""
+CHUNK_BYTES = 256 * 1024
+"""Size of the pieces that `Artifact.stream` hands out unless told otherwise: it fits the
+second-level cache, and a larger one was slower (0.86 against 0.74 s for 646 MB of libraries,
+two x86-64 cores, 2026-11-29)."""
 
 
 class ByteSource(Protocol):

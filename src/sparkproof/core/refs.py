@@ -127,7 +127,7 @@ def requirement_parts(value: str) -> tuple[str, str]:
 
 def _artifact_ref(kind: RefKind, value: str, *, explicit: bool) -> Ref:
     direct = _DIRECT.match(value)
-    if direct and not _looks_like_path(value):
+    if direct and (_URL.match(direct["url"]) or direct["url"].startswith("file:")):
         value = direct["url"]
     if _URL.match(value) or value.startswith("file:"):
         return _url_ref(kind, value, explicit=explicit)

@@ -1,0 +1,36 @@
+"""Member names that stay inside their archive."""
+
+from __future__ import annotations
+
+import re
+
+from sparkproof.core.errors import FormatError
+
+_BAD = re.compile(
+    r"""
+      \A\Z                # nothing
+    | \A/                 # absolute
+    | \A[A-Za-z]:         # a drive
+    | \\                  # a separator elsewhere
+    | [\x00-\x1f\x7f]     # control characters
+    | (?:\A|/)\.{0,2}(?:/|\Z)  # empty, current and parent parts
+    """,
+    re.VERBOSE,
+)
+MAX_PATH_CHARS = 4096
+
+
+def is_safe_path(path: str) -> bool:
+    """Whether `path` is relative, normalised and printable."""
+    return len(path) <= MAX_PATH_CHARS and not _BAD.search(path)
+
+
+def check_member_path(path: str, offset: int) -> None:
+    """Refuse a name that could lead out of its archive.
+
+    Raises:
+        FormatError: names the member and the `offset` of its header.
+    """
+    if not is_safe_path(path):
+        shown = path[:200].encode("unicode_escape").decode()
+        raise FormatError("name leads out of the archive", where=shown, offset=offset)
