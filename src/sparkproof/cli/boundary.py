@@ -33,9 +33,9 @@ class Boundary:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool:
+    ) -> None:
         if error is None or isinstance(error, SystemExit):
-            return False
+            return
         sys.exit(self._answer(error))
 
     def _answer(self, error: BaseException) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -18,6 +19,7 @@ from sparkproof.core.errors import FormatError
 from sparkproof.core.receipt import RECEIPT_SCHEMA, Receipt
 from sparkproof.core.redaction import redact
 from sparkproof.core.report import Report
+
 
 class Trouble(StrEnum):
     """What verification can find."""
@@ -38,7 +40,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def seal(
-    report: Report[object],
+    report: Report[Any],
     *,
     inputs: dict[str, str],
     previous: str,
@@ -60,7 +62,7 @@ def seal(
     return msgspec.structs.replace(open_receipt, hash=content_hash(open_receipt))
 
 
-def _redacted(report: Report[object]) -> Report[object]:
+def _redacted(report: Report[Any]) -> Report[object]:
     return redact(msgspec.structs.replace(report, receipt=""))
 
 

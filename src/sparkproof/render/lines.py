@@ -40,7 +40,11 @@ def heading(word: str, rest: str = "") -> Line:
 
 
 def table(
-    rows: Iterable[Sequence[Cell]], *, indent: int = 2, gap: int = 2, right: frozenset[int] = frozenset()
+    rows: Iterable[Sequence[Cell]],
+    *,
+    indent: int = 2,
+    gap: int = 2,
+    right: frozenset[int] = frozenset(),
 ) -> list[Line]:
     """Rows in columns as wide as their widest cell; the last column is not padded.
 

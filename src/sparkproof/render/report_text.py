@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.report import Report
@@ -24,9 +25,7 @@ SEVERITY_STYLE = {
 }
 
 
-def render_frame(
-    report: Report[object], body: Iterable[Line], *, verbose: bool = False
-) -> list[Line]:
+def render_frame(report: Report[Any], body: Iterable[Line], *, verbose: bool = False) -> list[Line]:
     """Verdict, findings, next steps, then `body`, unknowns and the receipt."""
     if report.error is not None:
         return render_error(report)
@@ -42,7 +41,7 @@ def render_frame(
     return lines
 
 
-def render_error(report: Report[object]) -> list[Line]:
+def render_error(report: Report[Any]) -> list[Line]:
     """``error: …`` and ``hint: …``."""
     assert report.error is not None
     lines = [line(Span("error", Style.BAD), f": {report.error.message}")]
@@ -51,7 +50,7 @@ def render_error(report: Report[object]) -> list[Line]:
     return lines
 
 
-def _verdict_line(report: Report[object]) -> Line:
+def _verdict_line(report: Report[Any]) -> Line:
     warnings = sum(1 for f in report.findings if f.severity is Severity.WARNING)
     word = report.verdict.value.upper()
     if report.verdict is Verdict.PASS and warnings:
@@ -78,8 +77,7 @@ def render_findings(findings: Iterable[Finding], *, verbose: bool = False) -> li
             lines.append(line(f"    {finding.remedy}"))
         if verbose:
             lines += [
-                line(Span(f"    {item.place}: {item.what}", Style.DIM))
-                for item in finding.evidence
+                line(Span(f"    {item.place}: {item.what}", Style.DIM)) for item in finding.evidence
             ]
     return lines
 
@@ -106,5 +104,7 @@ def render_unknowns(unknowns: tuple[Unknown, ...], *, verbose: bool = False) -> 
     lines = [line(), line(Span("not examined", Style.STRONG))]
     lines += table((Span(item.where, Style.DIM), item.why) for item in shown)
     if len(shown) < len(unknowns):
-        lines.append(line(Span(f"  and {len(unknowns) - len(shown)} more: -v shows them", Style.DIM)))
+        lines.append(
+            line(Span(f"  and {len(unknowns) - len(shown)} more: -v shows them", Style.DIM))
+        )
     return lines
