@@ -1,0 +1,91 @@
+"""Payload of ``prove``: the three links of one deployment, judged."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.finding import Evidence
+from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
+from sparkproof.core.prediction import Prediction
+from sparkproof.core.verdict import Verdict
+
+
+class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing a selected backend needs, and whether this device gets it.
+
+    Attributes:
+        what: what it is for.
+        means: ``family``, ``nvcc``, ``bundled-compiler`` or ``package``.
+        name: id of the kernel family, or the package that compiles or holds the code.
+        route: how the device gets it, e.g. ``family``, ``ptx-jit``, ``none``.
+        kernels: unique kernels behind the route.
+        archs: labels of what is loaded, e.g. ``sm_120f``.
+        warning: works, at a price.
+    """
+
+    what: str
+    means: str
+    name: str
+    verdict: Verdict
+    reason: str
+    route: str = ""
+    kernels: int = 0
+    archs: tuple[str, ...] = ()
+    warning: bool = False
+    evidence: tuple[Evidence, ...] = ()
+
+
+class LayerProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One layer class through select and deliver.
+
+    Attributes:
+        subject: layer class, or ``attention kernel``, ``every model``.
+        layers: which of the class's layers ("" for all).
+        prediction: null where no oracle is asked.
+        speed: ``native FP4``, ``weight-only`` … ("" where nothing is selected).
+        backend: title of what is selected, in words.
+    """
+
+    subject: str
+    scheme: str
+    verdict: Verdict
+    reason: str
+    deliveries: tuple[Delivery, ...]
+    prediction: Prediction | None = None
+    layers: str = ""
+    backend: str = ""
+    speed: str = ""
+    warning: bool = False
+
+
+class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The proof under one set of assumptions about what was not stated.
+
+    Attributes:
+        assumptions: gate name to ``yes`` or ``no``; empty where nothing was open.
+    """
+
+    assumptions: dict[str, str]
+    verdict: Verdict
+    layers: tuple[LayerProof, ...]
+
+
+class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was seen, what will be selected, whether it is delivered.
+
+    Attributes:
+        deployment: as given, secrets taken out.
+        device: title; `capability` as ``12.1``.
+        release: version of vLLM as the artifact itself tells it.
+        toolkit: CUDA toolkit that built the artifact's device code, e.g. ``13.0.88``.
+        branches: one, or two and more where the box was left unstated.
+    """
+
+    deployment: Deployment
+    device: str
+    capability: str
+    release: str
+    toolkit: str
+    profile: CheckpointProfile
+    branches: tuple[Branch, ...]
