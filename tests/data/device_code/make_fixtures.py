@@ -34,7 +34,7 @@ NO_RUNTIME = " -cudart none"
 
 
 class Fixture(NamedTuple):
-    """One file to make: what it is there for, and the nvcc command lines (``{out}`` is its name)."""
+    """One file to make: what it covers, and the command lines (``{out}`` is its name)."""
 
     name: str
     covers: str
@@ -99,7 +99,12 @@ FIXTURES = (
     ),
     so("empty", "cubins without a kernel", sm("90", "120f"), "empty.cu"),
     so("mma", "real and dead kernels by architecture", sm("80", "100f", "120"), "mma.cu"),
-    so("mma_120f", "real FP4, FP8 and half kernels; ZSTD", f"--compress-mode=size {sm('120f')}", "mma.cu"),
+    so(
+        "mma_120f",
+        "real FP4, FP8 and half kernels; ZSTD",
+        f"--compress-mode=size {sm('120f')}",
+        "mma.cu",
+    ),
     Fixture(
         "two_units.so",
         "two containers with different answers: sm_120f here, PTX only there",
@@ -113,8 +118,8 @@ FIXTURES = (
         "relocatable.so",
         "-rdc=true, device-linked: PTX only in __nv_relfatbin, so no JIT fallback",
         (
-            f"nvcc {SHARED}{NO_RUNTIME} --keep -rdc=true {sm('120')} {ptx('80')} caller.cu callee.cu"
-            " -o {out}",
+            f"nvcc {SHARED}{NO_RUNTIME} --keep -rdc=true {sm('120')} {ptx('80')}"
+            + " caller.cu callee.cu -o {out}",
         ),
     ),
     Fixture(
@@ -136,7 +141,9 @@ FIXTURES = (
             "ar rcD {out} scale.o shift.o",
         ),
     ),
-    loose("bare.fatbin", "a container without an ELF around it", f"-fatbin {sm('120f')} {ptx('80')}"),
+    loose(
+        "bare.fatbin", "a container without an ELF around it", f"-fatbin {sm('120f')} {ptx('80')}"
+    ),
     *(
         loose(f"scale_{a}.cubin", f"loose cubin, sm_{a}", f"-cubin -arch=sm_{a}")
         for a in ("80", "90a", "100a", "120", "120a", "120f", "121a")
@@ -150,10 +157,15 @@ FIXTURES = (
         for a in ("120", "120f")
     ),
     *(
-        loose(f"mma_wide_{a}.cubin", "opcodes of one architecture", f"-cubin -arch=sm_{a}", "mma_wide.cu")
+        loose(
+            f"mma_wide_{a}.cubin",
+            "opcodes of one architecture",
+            f"-cubin -arch=sm_{a}",
+            "mma_wide.cu",
+        )
         for a in ("90a", "100f")
     ),
-)  # fmt: skip
+)
 
 
 def tool_version(nvcc: str) -> str:
