@@ -119,7 +119,7 @@ FIXTURES = (
         "-rdc=true, device-linked: PTX only in __nv_relfatbin, so no JIT fallback",
         (
             f"nvcc {SHARED}{NO_RUNTIME} --keep -rdc=true {sm('120')} {ptx('80')}"
-            + " caller.cu callee.cu -o {out}",
+            " caller.cu callee.cu -o {out}",
         ),
     ),
     Fixture(
