@@ -52,15 +52,14 @@ def ptx(*archs: str) -> str:
 
 
 def lto(*archs: str) -> str:
-    """LTO-IR for each architecture; names its intermediate file, so that gets a fixed name."""
-    return "--keep " + " ".join(f"-gencode arch=compute_{a},code=lto_{a}" for a in archs)
+    """LTO-IR for each architecture."""
+    return " ".join(f"-gencode arch=compute_{a},code=lto_{a}" for a in archs)
 
 
 def so(name: str, covers: str, flags: str, source: str = "scale.cu") -> Fixture:
-    """A shared library of one translation unit."""
-    return Fixture(
-        f"{name}.so", covers, (f"nvcc {SHARED}{NO_RUNTIME} {flags} {source} -o {{out}}",)
-    )
+    """A shared library without the runtime."""
+    words = f"nvcc {SHARED}{NO_RUNTIME} --keep {flags} {source} -o {{out}}"
+    return Fixture(f"{name}.so", covers, (" ".join(words.split()),))
 
 
 def loose(name: str, covers: str, flags: str, source: str = "scale.cu") -> Fixture:
@@ -69,6 +68,7 @@ def loose(name: str, covers: str, flags: str, source: str = "scale.cu") -> Fixtu
 
 
 SUFFIXES = ("90a", "100a", "100f", "103f", "110", "120", "120a", "120f", "121", "121a", "121f")
+RELOCATABLE = f"-rdc=true {sm('120')} {ptx('80')} caller.cu callee.cu"
 VLLM_LIKE = f"{sm('80', '90a', '100f', '120f')} {ptx('80')}"
 
 FIXTURES = (
@@ -117,11 +117,9 @@ FIXTURES = (
     Fixture(
         "relocatable.so",
         "-rdc=true, device-linked: PTX only in __nv_relfatbin, so no JIT fallback",
-        (
-            f"nvcc {SHARED}{NO_RUNTIME} --keep -rdc=true {sm('120')} {ptx('80')}"
-            " caller.cu callee.cu -o {out}",
-        ),
+        (f"nvcc {SHARED} -cudart shared --keep {RELOCATABLE} -o {{out}}",),
     ),
+    so("relocatable_only", "-rdc=true without a device link: nothing of it loads", RELOCATABLE, ""),
     Fixture(
         "relocatable.o",
         "-rdc=true, one object before the device link",
