@@ -15,6 +15,7 @@ class LayerClass(StrEnum):
 
     ATTENTION = "attention"
     LINEAR_ATTENTION = "linear-attention"
+    """Gated DeltaNet and Mamba projections."""
     MLP = "mlp"
     EXPERTS = "experts"
     SHARED_EXPERT = "shared-expert"
@@ -23,6 +24,8 @@ class LayerClass(StrEnum):
     EMBEDDING = "embedding"
     DRAFT = "draft"
     VISION = "vision"
+    OTHER = "other"
+    """Named or covered by the declaration, but not placed: the architecture is not known here."""
 
 
 class QuantScheme(StrEnum):
@@ -34,7 +37,40 @@ class QuantScheme(StrEnum):
     FP8_TENSOR = "fp8-tensor"
     FP8_CHANNEL = "fp8-channel"
     FP8_BLOCK = "fp8-block"
+    FP8_W8A16 = "fp8-w8a16"
     UNKNOWN = "unknown"
+
+
+class Activations(StrEnum):
+    """What the activations that meet the weights look like."""
+
+    UNQUANTIZED = "unquantized"
+    FP4 = "fp4"
+    """Blocks of 16 quantized on the fly, under one static scale per tensor."""
+    FP8_STATIC_TENSOR = "fp8-static-tensor"
+    FP8_DYNAMIC_TENSOR = "fp8-dynamic-tensor"
+    FP8_DYNAMIC_TOKEN = "fp8-dynamic-token"  # noqa: S105
+    FP8_DYNAMIC_BLOCK = "fp8-dynamic-block"
+    UNKNOWN = "unknown"
+
+
+class DeclaredBy(StrEnum):
+    """What in the declaration decided for a layer."""
+
+    NAME = "name"
+    """A target or map entry that names it, or one of its parts."""
+    PATTERN = "pattern"
+    """A regular expression or wildcard that matches its name."""
+    CLASS = "class"
+    """A target that names its module class, e.g. ``Linear``."""
+    DEFAULT = "default"
+    """The method quantizes everything that is not excluded."""
+    EXCLUDED = "excluded"
+    """An ignore or exclude entry."""
+    NOT_LISTED = "not-listed"
+    """Nothing covers it."""
+    NOTHING = "nothing"
+    """The checkpoint declares no quantization at all."""
 
 
 class LayerFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,12 +79,34 @@ class LayerFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         layers: which of the class's layers, in words ("" for all of them).
         detail: what the scheme's name leaves out, e.g. ``group 16, activations dynamic local``.
+        variant: slug of a declared oddity that loaders treat apart ("" for none), e.g.
+            ``strategy-group`` (FP4 blocks written as plain groups) or ``null-activations``
+            (algorithm NVFP4, yet no config group quantizes activations).
     """
 
     layer_class: LayerClass
     scheme: QuantScheme
     layers: str = ""
     detail: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    activations: Activations = Activations.UNQUANTIZED
+    declared_by: DeclaredBy = DeclaredBy.NOT_LISTED
+    variant: str = ""
+
+
+class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A peculiarity of the declaration: seen, not judged.
+
+    Attributes:
+        kind: slug, one of ``split-fusion``, ``entry-not-exact``, ``names-differ``,
+            ``no-such-module``, ``sources-disagree``, ``unread-entries``.
+        subject: layer class it is about ("" for the whole).
+        what: one line.
+    """
+
+    kind: str
+    what: str
+    subject: str = ""
     evidence: tuple[Evidence, ...] = ()
 
 
@@ -58,11 +116,16 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     Attributes:
         name: what the user calls it.
         architectures: ``architectures`` of config.json.
+        family: id in the book of model families ("" for an architecture it does not have).
         quant_method: as declared, e.g. ``compressed-tensors`` ("" for none).
+        quant_algo: ModelOpt's ``quant_algo`` or compressed-tensors' ``format``, as declared.
         activation_dtype: ``bfloat16`` unless declared otherwise.
-        kv_cache_scheme: declared KV-cache format ("" for none).
+        kv_cache_scheme: declared KV-cache format, e.g. ``fp8 static tensor`` ("" for none).
+        num_layers, num_experts, head_dim: 0 where not declared.
+        draft_layers: multi-token-prediction layers that the config declares.
         reconstructed: where the metadata was rebuilt from described facts, the sources;
             "" for a real one.
+        assumed: what such a reconstruction adds without a source, one line each.
     """
 
     name: str
@@ -78,3 +141,12 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     num_experts: int = 0
     reconstructed: str = ""
     unknowns: tuple[Unknown, ...] = ()
+    family: str = ""
+    quant_algo: str = ""
+    draft_layers: int = 0
+    assumed: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def of(self, layer_class: LayerClass) -> tuple[LayerFormat, ...]:
+        """The formats of one layer class, in the order of `formats`."""
+        return tuple(item for item in self.formats if item.layer_class is layer_class)

@@ -1,0 +1,334 @@
+"""``config.json`` and ``hf_quant_config.json`` as typed declarations.
+
+Only the fields that tell which layers exist and how they are quantized are read; every other
+key is left alone. Nothing is interpreted here: see `sparkproof.checkpoint`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.formats.json_object import Fields, parse_json_object
+
+_MAX_LAYERS = 4096
+_MAX_EXPERTS = 65536
+_TEXT_CONFIGS = ("text_config", "language_config", "llm_config")
+_VISION_CONFIGS = ("vision_config", "visual_config", "vision_tower_config")
+_EXPERT_COUNTS = ("num_experts", "n_routed_experts", "num_local_experts")
+_DRAFT_COUNTS = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers")
+_ORIGIN = "_sparkproof"
+
+
+class QuantArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How one operand is quantized, as compressed-tensors writes it.
+
+    Attributes:
+        kind: ``float`` or ``int``.
+        strategy: "" where not stated.
+        group_size: 0 where not stated; -1 means per channel.
+        dynamic: ``false``, ``true`` or ``local``.
+        block: rows and columns of a block scale.
+    """
+
+    num_bits: int
+    kind: str = "int"
+    strategy: str = ""
+    group_size: int = 0
+    symmetric: bool = True
+    dynamic: str = "false"
+    block: tuple[int, ...] = ()
+    scale_dtype: str = ""
+
+
+class ConfigGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of ``config_groups``."""
+
+    name: str
+    targets: tuple[str, ...]
+    weights: QuantArgs | None
+    input_activations: QuantArgs | None
+    output_activations: QuantArgs | None = None
+    format: str = ""
+
+
+class LayerQuant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of ModelOpt's ``quantized_layers``."""
+
+    algo: str
+    group_size: int = 0
+
+
+class QuantDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One quantization block.
+
+    Attributes:
+        where: file and field it stands in.
+        algo: ModelOpt's ``quant_algo``, upper case.
+        ignore_field: name of the key that `ignore` was read from ("" for none).
+        kv_bits, kv_kind, kv_strategy, kv_dynamic: the declared KV-cache format (0 for none).
+        kv_algo: ModelOpt's older ``kv_cache_quant_algo``, upper case.
+    """
+
+    where: str
+    method: str = ""
+    algo: str = ""
+    format: str = ""
+    groups: tuple[ConfigGroup, ...] = ()
+    ignore: tuple[str, ...] = ()
+    ignore_field: str = ""
+    layers: dict[str, LayerQuant] = {}
+    group_size: int = 0
+    weight_block_size: tuple[int, ...] = ()
+    activation_scheme: str = ""
+    kv_bits: int = 0
+    kv_kind: str = ""
+    kv_strategy: str = ""
+    kv_dynamic: str = ""
+    kv_algo: str = ""
+    producer: str = ""
+
+
+class Dispute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that the sources of a reconstructed config tell differently."""
+
+    layer_class: str
+    readings: tuple[str, ...]
+
+
+class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The ``_sparkproof`` object that a reconstructed config carries."""
+
+    sources: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    disputed: tuple[Dispute, ...] = ()
+
+
+class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``config.json`` says about the shape of the model; 0 and "" where it does not.
+
+    Attributes:
+        layer_types: one name per layer, e.g. ``linear_attention``.
+        hybrid_pattern: Nemotron-H's letter per layer.
+        nested: the text model has its own object inside a multimodal config.
+        vision: a vision tower is configured.
+        dense_layers: layers of an MoE model that have a plain MLP.
+        bare_quantization: the document is a quantization block and nothing else.
+    """
+
+    where: str
+    architectures: tuple[str, ...] = ()
+    model_type: str = ""
+    dtype: str = ""
+    hidden_act: str = ""
+    head_dim: int = 0
+    num_layers: int = 0
+    num_experts: int = 0
+    layer_types: tuple[str, ...] = ()
+    full_attention_interval: int = 0
+    hybrid_pattern: str = ""
+    first_dense: int = 0
+    dense_layers: tuple[int, ...] = ()
+    sparse_step: int = 1
+    shared_expert: bool = False
+    draft_layers: int = 0
+    nested: bool = False
+    vision: bool = False
+    tied_embeddings: bool = False
+    quantization: QuantDeclaration | None = None
+    origin: Origin | None = None
+    bare_quantization: bool = False
+
+
+def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
+    """Read ``config.json``, or a bare quantization block.
+
+    Raises:
+        FormatError: no bounded JSON object, or a field of another type or range than it has
+            in any released config; the message names the field.
+    """
+    top = Fields(parse_json_object(data, where), where)
+    if "quant_method" in top and "architectures" not in top and "model_type" not in top:
+        return ModelConfig(
+            where=where, quantization=_parse_block(top, where), bare_quantization=True
+        )
+    text = next((found for key in _TEXT_CONFIGS if (found := top.table(key))), None)
+    inner = text or top
+    return ModelConfig(
+        where=where,
+        architectures=top.texts("architectures"),
+        model_type=top.text("model_type"),
+        dtype=_first_text(("dtype", "torch_dtype"), inner, top),
+        hidden_act=_first_text(("hidden_act", "hidden_activation", "mlp_hidden_act"), inner, top),
+        head_dim=_head_dim(inner),
+        num_layers=inner.integer("num_hidden_layers", high=_MAX_LAYERS),
+        num_experts=_first_count(_EXPERT_COUNTS, inner, _MAX_EXPERTS),
+        layer_types=_layer_types(inner),
+        full_attention_interval=inner.integer("full_attention_interval", high=_MAX_LAYERS),
+        hybrid_pattern=inner.text("hybrid_override_pattern"),
+        first_dense=inner.integer("first_k_dense_replace", high=_MAX_LAYERS),
+        dense_layers=inner.integers("mlp_only_layers"),
+        sparse_step=inner.integer("decoder_sparse_step", 1, high=_MAX_LAYERS),
+        shared_expert=_has_shared_expert(inner),
+        draft_layers=_first_count(_DRAFT_COUNTS, inner, _MAX_LAYERS),
+        nested=text is not None,
+        vision=any(key in top for key in _VISION_CONFIGS),
+        tied_embeddings=(text if text and "tie_word_embeddings" in text else top).flag(
+            "tie_word_embeddings", default=False
+        ),
+        quantization=_quantization(top, text),
+        origin=_parse_origin(top.table(_ORIGIN)),
+    )
+
+
+def parse_hf_quant_config(data: bytes, where: str = "hf_quant_config.json") -> QuantDeclaration:
+    """Read ModelOpt's own file.
+
+    Raises:
+        FormatError: as `parse_config`; also when it has no ``quantization`` object.
+    """
+    top = Fields(parse_json_object(data, where), where)
+    block = top.table("quantization")
+    if block is None:
+        raise top.wrong("quantization", "missing")
+    producer = top.table("producer")
+    name = producer.text("name") if producer else ""
+    return msgspec.structs.replace(
+        _parse_block(block, f"{where}: quantization"), method="modelopt", producer=name
+    )
+
+
+def _quantization(top: Fields, text: Fields | None) -> QuantDeclaration | None:
+    for owner, key in (
+        (top, "quantization_config"),
+        (text, "quantization_config"),
+        (top, "compression_config"),
+    ):
+        block = owner.table(key) if owner else None
+        if block is not None:
+            return _parse_block(block, f"{block.where}: {block.path}")
+    return None
+
+
+def _parse_block(block: Fields, where: str) -> QuantDeclaration:
+    inner = block.table("quantization") or block  # ModelOpt's file pasted into config.json
+    ignore_field = next(
+        (
+            k
+            for k in ("ignore", "exclude_modules", "ignored_layers", "modules_to_not_convert")
+            if k in inner
+        ),
+        "",
+    )
+    producer = block.table("producer")
+    kv = inner.table("kv_cache_scheme")
+    return QuantDeclaration(
+        where=where,
+        method=block.text("quant_method").lower(),
+        algo=inner.text("quant_algo").upper(),
+        format=inner.text("format"),
+        groups=tuple(_parse_group(name, group) for name, group in inner.tables("config_groups")),
+        ignore=inner.texts(ignore_field) if ignore_field else (),
+        ignore_field=ignore_field,
+        layers={name: _parse_layer(entry) for name, entry in inner.tables("quantized_layers")},
+        group_size=inner.integer("group_size", low=-1),
+        weight_block_size=inner.integers("weight_block_size"),
+        activation_scheme=inner.text("activation_scheme").lower(),
+        kv_bits=kv.integer("num_bits", high=64) if kv else 0,
+        kv_kind=kv.text("type") if kv else "",
+        kv_strategy=kv.text("strategy") if kv else "",
+        kv_dynamic=_dynamic(kv) if kv else "",
+        kv_algo=inner.text("kv_cache_quant_algo").upper(),
+        producer=producer.text("name") if producer else "",
+    )
+
+
+def _parse_layer(entry: Fields) -> LayerQuant:
+    return LayerQuant(entry.text("quant_algo").upper(), entry.integer("group_size", low=-1))
+
+
+def _parse_group(name: str, group: Fields) -> ConfigGroup:
+    return ConfigGroup(
+        name=name,
+        targets=group.texts("targets"),
+        weights=_parse_args(group.table("weights")),
+        input_activations=_parse_args(group.table("input_activations")),
+        output_activations=_parse_args(group.table("output_activations")),
+        format=group.text("format"),
+    )
+
+
+def _parse_args(args: Fields | None) -> QuantArgs | None:
+    if args is None:
+        return None
+    return QuantArgs(
+        num_bits=args.integer("num_bits", 8, low=1, high=64),
+        kind=args.text("type", "int").lower(),
+        strategy=args.text("strategy").lower(),
+        group_size=args.integer("group_size", low=-1),
+        symmetric=args.flag("symmetric", default=True),
+        dynamic=_dynamic(args),
+        block=_block(args),
+        scale_dtype=args.text("scale_dtype"),
+    )
+
+
+def _dynamic(args: Fields) -> str:
+    value = args.raw.get("dynamic")
+    if isinstance(value, str):
+        return value.lower()
+    return "true" if args.flag("dynamic", default=False) else "false"
+
+
+def _block(args: Fields) -> tuple[int, ...]:
+    value = args.raw.get("block_structure")
+    if not isinstance(value, str):
+        return args.integers("block_structure")
+    sides = value.lower().split("x")
+    if not all(side.isascii() and side.isdigit() and len(side) < 8 for side in sides):
+        raise args.wrong("block_structure", "no pair of integers")
+    return tuple(map(int, sides))
+
+
+def _parse_origin(table: Fields | None) -> Origin | None:
+    if table is None:
+        return None
+    return Origin(
+        sources=table.texts("sources"),
+        assumed=table.texts("assumed"),
+        disputed=tuple(
+            Dispute(name, entry.texts("readings")) for name, entry in table.tables("disputed")
+        ),
+    )
+
+
+def _first_text(keys: tuple[str, ...], *owners: Fields) -> str:
+    return next((o.text(key) for o in owners for key in keys if key in o), "")
+
+
+def _first_count(keys: tuple[str, ...], owner: Fields, high: int) -> int:
+    return next((owner.integer(key, high=high) for key in keys if key in owner), 0)
+
+
+def _head_dim(inner: Fields) -> int:
+    stated = inner.integer("head_dim", high=1 << 16)
+    hidden = inner.integer("hidden_size", high=1 << 24)
+    heads = inner.integer("num_attention_heads", high=1 << 16)
+    return stated or (hidden // heads if heads else 0)
+
+
+def _layer_types(inner: Fields) -> tuple[str, ...]:
+    key = "layer_types" if "layer_types" in inner else "layers_block_type"
+    found = inner.texts(key)
+    if len(found) > _MAX_LAYERS:
+        raise inner.wrong(key, f"longer than {_MAX_LAYERS}")
+    return found
+
+
+def _has_shared_expert(inner: Fields) -> bool:
+    keys = (
+        "shared_expert_intermediate_size",
+        "n_shared_experts",
+        "num_shared_experts",
+        "moe_shared_expert_intermediate_size",
+    )
+    return any(inner.integer(key) > 0 for key in keys)
