@@ -9,6 +9,7 @@ from types import TracebackType
 
 import click
 
+from sparkproof.cli.registry import command_of
 from sparkproof.core.errors import ExitCode
 
 _BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
@@ -23,7 +24,7 @@ class Boundary:
     def __init__(self, argv: Sequence[str]) -> None:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         self.as_json = "--json" in ours
-        self.command = next((word for word in ours if not word.startswith("-")), "")
+        self.command = command_of([word for word in ours if not word.startswith("-")])
 
     def __enter__(self) -> Boundary:
         return self
@@ -47,13 +48,12 @@ class Boundary:
             self._say("interrupted", "interrupted", "")
             return ExitCode.INTERRUPTED
         if isinstance(error, BrokenPipeError):
-            sys.stderr.close()
+            from sparkproof.cli.output import drop_stdout  # noqa: PLC0415
+
+            drop_stdout()
             return ExitCode.PASS
-        if isinstance(error, click.UsageError):
-            message = error.format_message()
-            hint = f"`{error.ctx.command_path} --help` shows the options" if error.ctx else ""
-            self._say("usage", message[:1].lower() + message[1:].rstrip("."), hint)
-            return ExitCode.USAGE
+        if isinstance(error, click.ClickException):
+            return self._answer_click(error)
         if isinstance(error, SparkproofError):
             self._say(error.code, str(error), error.hint)
             return error.exit_code
@@ -61,7 +61,19 @@ class Boundary:
         self._say("bug", f"{type(error).__name__}: {error}", _BUG_HINT)
         return ExitCode.BUG
 
+    def _answer_click(self, error: click.ClickException) -> int:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        if context and isinstance(error, click.exceptions.NoArgsIsHelpError):
+            from sparkproof.cli.output import write_text  # noqa: PLC0415
+
+            write_text(context.get_help() + "\n", to_stderr=True)
+            return ExitCode.USAGE
+        message = error.format_message()
+        hint = f"`{context.command_path} --help` shows the options" if context else ""
+        self._say("usage", message[:1].lower() + message[1:].rstrip("."), hint)
+        return ExitCode.USAGE
+
     def _say(self, code: str, message: str, hint: str) -> None:
         from sparkproof.cli.output import write_error  # noqa: PLC0415
 
-        write_error(self.command or "sparkproof", code, message, hint, as_json=self.as_json)
+        write_error(self.command, code, message, hint, as_json=self.as_json)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +13,8 @@ import click
 from sparkproof import __version__
 from sparkproof.cli.boundary import Boundary
 from sparkproof.cli.registry import COMMANDS, SECTIONS
+
+_COMPLETE = "_SPARKPROOF_COMPLETE"
 
 
 class LazyGroup(click.Group):
@@ -50,9 +54,18 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; ends the process."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     with Boundary(argv):
-        code = cli.main(args=argv, prog_name="sparkproof", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        instruction = os.environ.get(_COMPLETE)
+        if instruction:
+            from click.shell_completion import shell_complete  # noqa: PLC0415
+
+            sys.exit(shell_complete(cli, {}, "sparkproof", _COMPLETE, instruction))
+        # Not `cli.main`: it would answer a broken pipe with 1, which here says "fails".
+        with cli.make_context("sparkproof", argv) as context:
+            cli.invoke(context)
+        sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from sparkproof import __version__
 from sparkproof.adapters.clock import SystemClock, timestamp
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
+from sparkproof.core.text import encodable, map_text, visible
 from sparkproof.core.verdict import Verdict, exit_code
-from sparkproof.render.lines import Line, Style
+from sparkproof.render.lines import Line, Style, plain_line
 from sparkproof.render.report_text import render_error, render_frame
 
 T = TypeVar("T")
@@ -36,19 +37,36 @@ def emit(
     *,
     as_json: bool,
     verbose: bool = False,
+    judges: bool = True,
 ) -> int:
-    """Write a report and give the exit code its verdict stands for."""
-    if as_json:
-        write_json(report)
-    else:
-        detail = body(report.result) if report.result is not None else ()
-        write_lines(render_frame(report, detail, verbose=verbose))
+    """Write a report and give the exit code its verdict stands for.
+
+    A reader that went away (``| head``) changes nothing about the verdict.
+    """
+    try:
+        if as_json:
+            write_json(report)
+        else:
+            detail = body(report.result) if report.result is not None else ()
+            write_lines(render_frame(report, detail, verbose=verbose, judges=judges))
+    except BrokenPipeError:
+        drop_stdout()
     return exit_code(report.verdict)
 
 
+def drop_stdout() -> None:
+    """Send what is left in stdout's buffer nowhere, so that the interpreter's exit stays quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def write_json(value: object) -> None:
-    """One JSON document on stdout."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    """One JSON document on stdout: UTF-8, whatever the locale says."""
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(map_text(msgspec.to_builtins(value), encodable))
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.format(data) + b"\n")
     sys.stdout.flush()
 
 
@@ -58,23 +76,32 @@ def write_lines(lines: Iterable[Line], *, to_stderr: bool = False) -> None:
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     for item in lines:
         if colour:
-            text = "".join(click.style(s.text, **_LOOK[s.style]) for s in item)  # type: ignore[arg-type]
+            text = "".join(click.style(visible(s.text), **_LOOK[s.style]) for s in item)  # type: ignore[arg-type]
         else:
-            text = "".join(span.text for span in item)
+            text = plain_line(item)
         stream.write(text.rstrip() + "\n")
     stream.flush()
 
 
-def write_text(text: str) -> None:
-    """A raw answer on stdout."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+def write_text(text: str, *, to_stderr: bool = False) -> None:
+    """A raw answer on stdout, or help on stderr."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    stream.write(text)
+    stream.flush()
 
 
 def write_error(command: str, code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """The failure as text on stderr, and under ``--json`` as a document on stdout too."""
+    """The failure as text on stderr, and under ``--json`` as a document on stdout too.
+
+    Args:
+        command: as in the registry; "" where the command line names none.
+        code: of the error.
+        message: one line.
+        hint: the way out.
+        as_json: write the document.
+    """
     report: Report[None] = Report(
-        schema=schema_name(command),
+        schema=schema_name(command or "error"),
         command=command,
         tool_version=__version__,
         generated_at=timestamp(SystemClock().now()),

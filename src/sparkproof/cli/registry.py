@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """One row; the module's ``command`` attribute is imported when it is run."""
+    """One row; the module's ``command`` attribute is imported when it is run.
+
+    Attributes:
+        subcommands: names of the verbs, where the command is a group of them.
+    """
 
     name: str
     section: str
     module: str
     summary: str
+    subcommands: tuple[str, ...] = ()
 
 
 _P = "sparkproof.cli.commands."
@@ -19,9 +25,24 @@ SECTIONS = ("prove", "look", "live", "know and keep")
 COMMANDS = (
     CommandEntry("prove", "prove", _P + "prove", "Prove a deployment before it is deployed"),
     CommandEntry("wheel", "look", _P + "wheel", "Show what device code an artifact delivers"),
-    CommandEntry("receipt", "know and keep", _P + "receipt", "List, show and verify receipts"),
+    CommandEntry(
+        "receipt",
+        "know and keep",
+        _P + "receipt",
+        "List, show and verify receipts",
+        ("list", "show", "verify"),
+    ),
     CommandEntry("explain", "know and keep", _P + "explain", "Explain a rule, device or word"),
     CommandEntry(
         "completion", "know and keep", _P + "completion", "Print a shell completion script"
     ),
 )
+
+
+def command_of(words: Sequence[str]) -> str:
+    """``receipt show`` for a command line's leading words; "" where they name no command."""
+    for entry in COMMANDS:
+        if words and words[0] == entry.name:
+            verb = words[1] if len(words) > 1 else ""
+            return f"{entry.name} {verb}" if verb in entry.subcommands else entry.name
+    return ""

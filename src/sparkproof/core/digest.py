@@ -19,12 +19,15 @@ def canonical_json(value: object) -> bytes:
     """Bytes of `value` (a struct, or what JSON knows) in canonical form.
 
     Raises:
-        FormatError: the value holds a NaN or an infinity, which JSON can't.
+        FormatError: the value holds a NaN, an infinity or a lone surrogate, which JSON can't.
     """
     plain = msgspec.to_builtins(value, str_keys=True)
     _refuse_non_finite(plain)
     text = json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise FormatError("text that is no UTF-8 can't be written as JSON") from error
 
 
 def sha256_hex(data: bytes) -> str:

@@ -11,63 +11,97 @@ from typing import TypeVar
 
 import msgspec
 
+from sparkproof.core.text import encodable, map_text
+
 _MASK = "[redacted]"
 _PATTERNS = (
     re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]*://)[^/\s@]+@", re.IGNORECASE),
-    re.compile(r"\b(?:hf|gh[pousr]|sk|pk|glpat|xox[abprs]|nvapi)[-_][A-Za-z0-9_-]{16,}\b"),
-    re.compile(r"(?P<keep>\bBearer\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\b"),
-    re.compile(r"\bAKIA[0-9A-Z]{16}\b"),
     re.compile(
-        r"(?P<keep>(?:api[-_]?key|token|secret|passwd|password)[\"']?\s*[=:]\s*[\"']?)"
-        r"[^\s\"'&,;}]{4,}",
+        r"\b(?:(?:hf|gh[pousr]|npm)_[A-Za-z0-9]{16,}"
+        r"|(?:sk|pk|rk|glpat|xox[abeprs]|nvapi|pypi)-[A-Za-z0-9_-]{16,}"
+        r"|(?:[spr]k_(?:live|test)|github_pat|dckr_pat)_[A-Za-z0-9_-]{16,}"
+        r"|AIza[A-Za-z0-9_-]{30,}|A[KS]IA[0-9A-Z]{16}\b)"
+    ),
+    re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\b"),
+    re.compile(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
+    ),
+    re.compile(
+        # Not the tokens of a vocabulary, and not counts of tokens.
+        r"(?P<keep>(?:api[-_]?key|access[-_]?key|(?<!os_)(?<!pad_)(?<!unk_)token|secret|passwd"
+        r"|password)[\"']?\s*[=:]\s*[\"']?)(?!\d+\b|<)[^\s\"'&,;}]{4,}",
         re.IGNORECASE,
     ),
-    re.compile(r"(?P<keep>--(?:api-key|hf-token|ssl-keyfile-password)[= ])\S+"),
+    re.compile(r"(?P<keep>[?&](?:X-Amz-Signature|signature|sig)=)[^\s&\"']+", re.IGNORECASE),
+    re.compile(r"(?P<keep>--(?:api[-_]key|hf[-_]token)[= ])\S+"),
 )
-_HOME = re.compile(r"(?:/home/|/Users/)[^/\s\"':]+|/root(?=[/\s\"':]|\Z)")
-_SECRET_NAME = re.compile(r"(?:key|token|secret|password|passwd|credential|auth)\b", re.IGNORECASE)
-_SECRET_FLAGS = frozenset({"--api-key", "--hf-token", "--ssl-keyfile-password"})
+_HOME = re.compile(
+    r"(?<![\w.-])(?:/home/[^/\s\"':,;)\]]+|/Users/[^/\s\"':,;)\]]+|/root(?![\w.-])"
+    r"|[A-Za-z]:\\Users\\[^\\\s\"':,;)\]]+)"
+)
+_HOME_ELSEWHERE = re.compile(r"(?P<keep>/(?:home|Users)/)[^/\s\"':,;)\]]+")
+_SECRET_NAME = re.compile(
+    r"(?:key|token|secret|password|passwd|credentials?|auth)(?![a-z])", re.IGNORECASE
+)
+_SECRET_FLAGS = frozenset({"--api-key", "--hf-token"})
 
 T = TypeVar("T")
 
 
 def redact_text(text: str) -> str:
-    """The text with secrets masked and home folders written as ``~``."""
+    """The text with secrets masked, home folders written as ``~``, and fit for UTF-8."""
     for pattern in _PATTERNS:
-        text = pattern.sub(lambda m: (m.groupdict().get("keep") or "") + _MASK, text)
-    return _HOME.sub("~", text)
+        text = pattern.sub(_masked, text)
+    return encodable(_HOME_ELSEWHERE.sub(_masked, _HOME.sub("~", text)))
+
+
+def _masked(match: re.Match[str]) -> str:
+    return (match.groupdict().get("keep") or "") + _MASK
 
 
 def redact_environment(env: dict[str, str]) -> dict[str, str]:
     """As `redact_text`, and every value whose name says that it is a secret."""
     return {
-        name: _MASK if _SECRET_NAME.search(name.replace("_", " ")) else redact_text(value)
+        name: _MASK if _SECRET_NAME.search(name) else redact_text(value)
         for name, value in env.items()
     }
 
 
 def redact_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """As `redact_text`, and the values of flags that carry a secret."""
+    """As `redact_text`, and the values (one or several) of flags that carry a secret."""
     result: list[str] = []
     secret = False
     for argument in arguments:
-        result.append(_MASK if secret else redact_text(argument))
-        secret = argument in _SECRET_FLAGS
+        if argument.startswith("--"):
+            secret = argument.replace("_", "-") in _SECRET_FLAGS
+            result.append(redact_text(argument))
+        else:
+            result.append(_MASK if secret else redact_text(argument))
     return tuple(result)
 
 
 def redact(value: T) -> T:
-    """A struct of the same type with every string in it redacted."""
+    """A struct of the same type with every string in it redacted, keys too.
+
+    Lists of strings are taken for arguments, and dicts whose keys are written as
+    environment variables are for environments.
+    """
     plain = _walk(msgspec.to_builtins(value))
     return msgspec.convert(plain, type(value))
 
 
 def _walk(value: object) -> object:
-    if isinstance(value, str):
-        return redact_text(value)
     if isinstance(value, dict):
-        return {key: _walk(item) for key, item in value.items()}
+        return {redact_text(key): _entry(key, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
+        texts = tuple(item for item in value if isinstance(item, str))
+        if len(texts) == len(value):
+            return list(redact_arguments(texts))
         return [_walk(item) for item in value]
-    return value
+    return map_text(value, redact_text)
+
+
+def _entry(key: str, item: object) -> object:
+    named = key.isupper() and _SECRET_NAME.search(key)
+    return _MASK if named and isinstance(item, str) else _walk(item)

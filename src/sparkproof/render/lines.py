@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from sparkproof.core.text import visible
+
 
 class Style(StrEnum):
     """Meaning of a span; the output decides how that looks."""
@@ -74,6 +76,11 @@ def table(
     return result
 
 
+def plain_line(item: Line) -> str:
+    """The line without any style, control characters made visible, no trailing spaces."""
+    return "".join(visible(span.text) for span in item).rstrip()
+
+
 def plain_text(lines: Iterable[Line]) -> str:
-    """The lines without any style, each without trailing spaces."""
-    return "".join("".join(span.text for span in item).rstrip() + "\n" for item in lines)
+    """The lines as `plain_line` gives them."""
+    return "".join(plain_line(item) + "\n" for item in lines)

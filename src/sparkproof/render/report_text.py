@@ -25,11 +25,22 @@ SEVERITY_STYLE = {
 }
 
 
-def render_frame(report: Report[Any], body: Iterable[Line], *, verbose: bool = False) -> list[Line]:
-    """Verdict, findings, next steps, then `body`, unknowns and the receipt."""
+def render_frame(
+    report: Report[Any], body: Iterable[Line], *, verbose: bool = False, judges: bool = True
+) -> list[Line]:
+    """Verdict, findings, next steps, then `body`, unknowns and the receipt.
+
+    Args:
+        report: what to render.
+        body: the command's own lines.
+        verbose: show informational findings, evidence, and every unknown.
+        judges: False for a command that only looks something up: its pass says nothing, so
+            that the summary stands alone.
+    """
     if report.error is not None:
         return render_error(report)
-    lines = [_verdict_line(report)]
+    silent = not judges and report.verdict in (Verdict.PASS, Verdict.SKIPPED)
+    lines = [line(report.summary) if silent else _verdict_line(report)]
     lines += render_findings(report.findings, verbose=verbose)
     lines += [line(Span("next", Style.STRONG), f"  {step}") for step in report.next_steps]
     detail = list(body)
@@ -74,7 +85,7 @@ def render_findings(findings: Iterable[Finding], *, verbose: bool = False) -> li
             )
         )
         if finding.remedy:
-            lines.append(line(f"    {finding.remedy}"))
+            lines += [line(f"    {row}") for row in finding.remedy.splitlines()]
         if verbose:
             lines += [
                 line(Span(f"    {item.place}: {item.what}", Style.DIM)) for item in finding.evidence

@@ -35,7 +35,8 @@ def explain(topic: str) -> Report[Explanation]:
 
 def list_topics() -> Report[Explanation]:
     """One short page a topic, without the text."""
-    pages = tuple(Page(page.topic, page.kind, page.title, ()) for _, page in _pages())
+    unique = {(page.topic, page.kind): page for _, page in _pages()}
+    pages = tuple(Page(page.topic, page.kind, page.title, ()) for page in unique.values())
     return make_report(
         "explain",
         Explanation("", pages),

@@ -26,4 +26,6 @@ def command(topic: str, as_json: bool, verbose: bool) -> None:
     from sparkproof.usecases.explain import explain, list_topics  # noqa: PLC0415
 
     report = explain(topic) if topic else list_topics()
-    raise SystemExit(emit(report, render_explanation, as_json=as_json, verbose=verbose))
+    raise SystemExit(
+        emit(report, render_explanation, as_json=as_json, verbose=verbose, judges=False)
+    )

@@ -10,7 +10,7 @@ from sparkproof.cli.options import output_options
 
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Folder of receipts; default: the user's data folder.",
 )
 
@@ -35,7 +35,7 @@ def list_command(store: Path | None, as_json: bool, verbose: bool) -> None:
     from sparkproof.usecases.receipts import list_receipts  # noqa: PLC0415
 
     report = list_receipts(ReceiptStore(store or default_folder()))
-    raise SystemExit(emit(report, render_list, as_json=as_json, verbose=verbose))
+    raise SystemExit(emit(report, render_list, as_json=as_json, verbose=verbose, judges=False))
 
 
 @command.command("show")
@@ -50,7 +50,7 @@ def show_command(receipt: str, store: Path | None, as_json: bool, verbose: bool)
     from sparkproof.usecases.receipts import show_receipt  # noqa: PLC0415
 
     report = show_receipt(ReceiptStore(store or default_folder()), receipt)
-    raise SystemExit(emit(report, render_view, as_json=as_json, verbose=verbose))
+    raise SystemExit(emit(report, render_view, as_json=as_json, verbose=verbose, judges=False))
 
 
 @command.command("verify")
