@@ -1,0 +1,1 @@
+"""Meaning of a boot log: numbers, agreement with a prediction, failure to cause."""

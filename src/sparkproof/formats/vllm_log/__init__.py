@@ -1,0 +1,1 @@
+"""vLLM logs: lines, headers, values and boots; bytes in, `LogReading` out."""

@@ -1,0 +1,136 @@
+"""Which of many known phrases a line holds, at a price that does not depend on their number.
+
+Lines of one wording differ in their digits. A line without its digits is its template;
+what a template can match is found once and remembered, so the common line costs one
+translation and one look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from sparkproof.facts.log_schema import LogLine, Phrase
+from sparkproof.formats.vllm_log.headers import Record, parse_line
+
+_DIGITS = b"0123456789"
+_TEMPLATES = 16384
+_TEMPLATE_BYTES = 4096
+_ERRORS = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_NO_MESSAGE = (" ", "Traceback (", "Dumping ", "The above exception", "During handling of")
+_EXCEPTION = re.compile(
+    r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure))"
+    r"(?:: ?(?P<message>.*))?\Z"
+)
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?')
+
+
+class Probe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A phrase with the id under which a hit is reported."""
+
+    id: str
+    phrase: Phrase
+
+
+class Interest(msgspec.Struct, frozen=True):
+    """What lines of one template may hold.
+
+    Attributes:
+        wordings, probes: indices whose literal text, digits aside, is there.
+        warning: the level of the line; error too, if it is a message and no traceback's inside.
+        exception: looks like the last line of a traceback.
+        frame: looks like a traceback's ``File`` line.
+        known: bears vLLM's header or a known phrase.
+    """
+
+    wordings: tuple[int, ...] = ()
+    probes: tuple[int, ...] = ()
+    warning: bool = False
+    error: bool = False
+    exception: bool = False
+    frame: bool = False
+    known: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether a line of this template is worth taking apart."""
+        return bool(
+            self.wordings
+            or self.probes
+            or self.warning
+            or self.error
+            or self.exception
+            or self.frame
+        )
+
+
+DULL = Interest(known=True)
+"""A line of vLLM's that says nothing we look for."""
+
+
+class PhraseIndex:
+    """All wordings and probes, compiled, and the memory of templates."""
+
+    def __init__(self, wordings: Sequence[LogLine], probes: Sequence[Probe]) -> None:
+        self.wordings = tuple(wordings)
+        self.probes = tuple(probes)
+        self.patterns = [re.compile(w.match) if w.match else None for w in wordings]
+        self.probe_patterns = [
+            re.compile(p.phrase.match) if p.phrase.match else None for p in probes
+        ]
+        self._wording_bytes = [_without_digits(w.has) for w in wordings]
+        self._probe_bytes = [_without_digits(p.phrase.has) for p in probes]
+        self._memory: dict[bytes, Interest | None] = {}
+
+    def look_up(self, raw: bytes) -> Interest | None:
+        """What a line may hold; None where nothing of it is known, `DULL` for a header alone."""
+        key = raw[:_TEMPLATE_BYTES].translate(None, _DIGITS)
+        memory = self._memory
+        if key in memory:
+            return memory[key]
+        if len(memory) >= _TEMPLATES:
+            memory.clear()
+        interest = self._examine(raw, key)
+        result: Interest | None = interest
+        if not interest.any:
+            result = DULL if interest.known else None
+        memory[key] = result
+        return result
+
+    def _examine(self, raw: bytes, key: bytes) -> Interest:
+        record = parse_line(raw)
+        text = record.message.strip()
+        wordings = tuple(i for i, has in enumerate(self._wording_bytes) if has in key)
+        probes = tuple(i for i, has in enumerate(self._probe_bytes) if has in key)
+        return Interest(
+            wordings=wordings,
+            probes=probes,
+            warning=record.level == "WARNING",
+            error=record.level in _ERRORS and not record.message.startswith(_NO_MESSAGE),
+            exception=split_exception(text) is not None,
+            frame=_FRAME.match(record.message) is not None,
+            known=bool(record.level and record.time) or bool(wordings),
+        )
+
+
+def _without_digits(text: str) -> bytes:
+    return text.encode().translate(None, _DIGITS)
+
+
+def split_exception(text: str) -> tuple[str, str] | None:
+    """Class and message of a traceback's last line, None where it is none."""
+    match = _EXCEPTION.match(text[:4000])
+    if not match or (match["message"] is None and " " in text):
+        return None
+    return match["kind"].rsplit(".", 1)[-1], (match["message"] or "").strip()
+
+
+def split_frame(record: Record) -> str:
+    """``file.py:12 function`` of a traceback's ``File`` line ("" where it is none)."""
+    match = _FRAME.match(record.message)
+    if not match:
+        return ""
+    name = match["file"].rsplit("/", 1)[-1]
+    return f"{name}:{match['line']} {match['name'] or ''}".rstrip()
