@@ -1,0 +1,1 @@
+"""What device code an artifact holds, and what of it runs on one device."""

@@ -8,7 +8,7 @@ hides nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -33,11 +33,11 @@ MAX_ENTRIES = 1 << 18
 MAX_UNKNOWNS = 64
 TOPIC = "devicecode"
 
-Wants = Callable[[Sequence[Entry]], bool]
-"""Asked at each entry, the last of those passed: keep its payload instead of any kept so far?"""
+Keeper = Callable[[int, Entry], bool]
+"""Asked at each entry, with its index in the container: keep this payload instead of any before?"""
 
 
-def wants_nothing(_entries: Sequence[Entry]) -> bool:
+def keep_nothing(_index: int, _entry: Entry) -> bool:
     """For a scan of headers only."""
     return False
 
@@ -61,15 +61,15 @@ class DeviceScan:
     Args:
         chunks: the member's bytes, front to back.
         size_bytes: its declared size; no container reaches beyond it.
-        wants: which payloads to keep.
+        keep: which payloads to keep, at most one a container.
     """
 
     def __init__(
-        self, chunks: Iterator[bytes], size_bytes: int, wants: Wants = wants_nothing
+        self, chunks: Iterator[bytes], size_bytes: int, keep: Keeper = keep_nothing
     ) -> None:
         self._cursor = ByteCursor(chunks)
         self._size = size_bytes
-        self._wants = wants
+        self._keep = keep
         self._entries = 0
         self._suspects: list[int] = []
         self._hosts: list[HostElf] = []
@@ -84,6 +84,22 @@ class DeviceScan:
             yield from self._scan_image(self._size)
         self._cursor.skip(self._size)
         self._report_suspects()
+
+    @property
+    def is_cubin(self) -> bool:
+        """Whether the whole is one cubin; before iterating."""
+        head = self._cursor.peek(ENTRY_HEADER_BYTES)
+        return head.startswith(ELF_MAGIC) and _machine(head) == MACHINE_CUDA
+
+    def read_all(self, limit_bytes: int) -> bytes:
+        """The whole member.
+
+        Raises:
+            FormatError: larger than `limit_bytes`.
+        """
+        if self._size > limit_bytes:
+            raise FormatError(f"{self._size} bytes are too many to look at")
+        return self._cursor.collect(self._size)
 
     def needed(self) -> tuple[str, ...]:
         """``DT_NEEDED`` names; gaps are added to `unknowns`."""
@@ -105,7 +121,7 @@ class DeviceScan:
             return LibraryForm.FATBIN
         if not head.startswith(ELF_MAGIC) or len(head) < ENTRY_HEADER_BYTES:
             return LibraryForm.NONE
-        if int.from_bytes(head[18:20], "little") == MACHINE_CUDA:
+        if _machine(head) == MACHINE_CUDA:
             return LibraryForm.NONE
         return LibraryForm.OBJECT if head[16] == 1 else LibraryForm.LIBRARY
 
@@ -164,7 +180,7 @@ class DeviceScan:
             self._entries += 1
             entries.append(header.entry)
             cursor.skip(header.header_bytes)
-            if self._wants(entries):
+            if self._keep(len(entries) - 1, header.entry):
                 payload = cursor.collect(header.packed_bytes)
                 kept = len(entries) - 1
                 passed = len(payload)
@@ -187,6 +203,10 @@ class DeviceScan:
     def _note(self, offset: int, why: str) -> None:
         if len(self.unknowns) < MAX_UNKNOWNS:
             self.unknowns.append(Unknown(where=f"@{offset:#x}", why=why, topic=TOPIC))
+
+
+def _machine(head: bytes) -> int:
+    return int.from_bytes(head[18:20], "little")
 
 
 def _no_tap(_offset: int, _data: bytes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import lz4.block
 import zstandard
 
@@ -9,7 +11,9 @@ from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.device_code import Compression
 
 MAX_PAYLOAD_BYTES = 192 << 20
-"""No cubin or PTX text of the wheels that were looked at comes near it."""
+"""The largest PTX text of the wheels that were looked at has a third of it."""
+
+_CHUNK_BYTES = 1 << 20
 
 _LZ4_MAX_RATIO = 255
 """Of the format: one byte of a match length stands for at most 255 bytes."""
@@ -49,6 +53,39 @@ def unpack_payload(
             f"entry unpacks to {len(result)} bytes, its header claims {size_bytes}", offset=offset
         )
     return result
+
+
+def iterate_payload(
+    data: bytes,
+    compression: Compression,
+    size_bytes: int,
+    *,
+    limit_bytes: int = MAX_PAYLOAD_BYTES,
+    offset: int = -1,
+) -> Iterator[bytes]:
+    """As `unpack_payload`, piece by piece where the compression allows it: PTX texts are large.
+
+    Raises:
+        FormatError: as `unpack_payload`, perhaps after some pieces.
+    """
+    if compression is not Compression.ZSTD or size_bytes > limit_bytes:
+        yield unpack_payload(data, compression, size_bytes, limit_bytes=limit_bytes, offset=offset)
+        return
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW_BYTES)
+    total = 0
+    try:
+        reader = unpacker.stream_reader(data)
+        while piece := reader.read(_CHUNK_BYTES):
+            total += len(piece)
+            if total > size_bytes:
+                break
+            yield piece
+    except (zstandard.ZstdError, MemoryError) as error:
+        raise FormatError("damaged ZSTD payload", offset=offset) from error
+    if total != size_bytes:
+        raise FormatError(
+            f"entry unpacks to {total} bytes or more, its header claims {size_bytes}", offset=offset
+        )
 
 
 def _unpack_lz4(data: bytes, size_bytes: int, offset: int) -> bytes:

@@ -1,0 +1,88 @@
+"""How device code reaches a device: the routes, and what each kernel family gets."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from sparkproof.core.finding import Evidence
+
+
+class Route(StrEnum):
+    """What happens when a kernel is wanted on a device, best first."""
+
+    NATIVE = "native"
+    """Machine code for exactly this device."""
+    FAMILY = "family"
+    """Machine code for the device's family (``f``)."""
+    SAME_MAJOR = "same-major"
+    """Machine code for an older minor capability of the same major one."""
+    PTX_JIT = "ptx-jit"
+    """The driver compiles PTX at first use: works, at a price."""
+    NONE = "none"
+    """Nothing that loads."""
+    DEAD_CODE = "dead-code"
+    """It loads, but the kernel's body only traps."""
+
+
+class RouteCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Unique kernels of one family that share a route and an architecture.
+
+    Attributes:
+        arch: of the entry that the loader takes, e.g. ``sm_120f``, or ``compute_80`` for PTX; ""
+            where none is taken.
+    """
+
+    route: Route
+    arch: str
+    kernels: int
+
+
+class OpcodeSum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Machine instructions of one class in the family's kernels on one route.
+
+    Attributes:
+        opcode: mnemonic, e.g. ``OMMA``; ``BPT`` is the trap.
+    """
+
+    route: Route
+    arch: str
+    opcode: str
+    instructions: int
+    kernels: int
+
+
+class FamilyRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One kernel family on one device.
+
+    Attributes:
+        route: the worst of the routes that work, since any of its kernels may be wanted; where none
+            works, `Route.DEAD_CODE` if symbols are there, else `Route.NONE`.
+        counts: unique kernels per route and architecture.
+        elsewhere: kernels written for another generation of devices: not wanted here.
+        libraries: members that hold its kernels.
+    """
+
+    family: str
+    title: str
+    role: str
+    route: Route
+    counts: tuple[RouteCount, ...]
+    elsewhere: int = 0
+    opcodes: tuple[OpcodeSum, ...] = ()
+    libraries: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def kernels(self) -> int:
+        """Unique kernels that work on the device."""
+        return sum(count.kernels for count in self.counts if count.route not in NOT_WORKING)
+
+    @property
+    def jit(self) -> bool:
+        """Whether any kernel needs the driver's compiler."""
+        return any(count.route is Route.PTX_JIT for count in self.counts)
+
+
+NOT_WORKING = frozenset({Route.NONE, Route.DEAD_CODE})

@@ -1,0 +1,115 @@
+"""The inventory of an artifact: every fat binary, loose cubin and PTX text in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.device_code import DeviceCode
+from sparkproof.core.ports import Artifact, Member, Progress
+from sparkproof.core.unknown import Unknown
+from sparkproof.devicecode.member import MemberView, read_member
+from sparkproof.formats.device_scan import TOPIC
+from sparkproof.formats.elf import HEADER_BYTES
+
+TEXT_SUFFIXES = frozenset(
+    {"c", "cc", "cfg", "cmake", "cpp", "css", "csv", "cu", "cuh", "h", "hpp", "html", "in"}
+    | {"inl", "ipynb", "ipp", "j2", "jinja", "js", "json", "md", "pxd", "py", "pyi", "pyx"}
+    | {"rst", "sh", "toml", "txt", "xml", "yaml", "yml"}
+)
+"""Source and text: never loaded as device code, and there are thousands of them."""
+
+
+def read_device_code(
+    artifact: Artifact,
+    device: ComputeCapability | None = None,
+    progress: Progress | None = None,
+    *,
+    more_doors: Sequence[Artifact] = (),
+) -> DeviceCode:
+    """Read all device code of an artifact, streaming: flat memory, nothing on disk.
+
+    Args:
+        device: whose loader chooses one entry per container, and whose kernels are then read;
+            None for the headers alone.
+        more_doors: the same artifact opened again, one for each further thread. Inflating and
+            decompressing run beside each other; two threads take 0.57 of the time of one.
+
+    Raises:
+        UnreachableError: the source went away.
+    """
+    members = [member for member in artifact.members() if _may_hold_code(member)]
+    reader = _Reader(members, device, progress)
+    if progress:
+        progress.start("device code", sum(member.size_bytes for member in members))
+    try:
+        if more_doors:
+            with ThreadPoolExecutor(1 + len(more_doors)) as pool:
+                for _ in pool.map(reader.work, [artifact, *more_doors]):
+                    pass
+        else:
+            reader.work(artifact)
+    finally:
+        if progress:
+            progress.finish()
+    return reader.result()
+
+
+class _Reader:
+    """Hands members to threads, largest first, and gathers what they find."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        device: ComputeCapability | None,
+        progress: Progress | None,
+    ) -> None:
+        self._todo = iter(sorted(members, key=lambda member: -member.stored_bytes))
+        self._device = device
+        self._progress = progress
+        self._lock = Lock()
+        self._views: dict[str, MemberView] = {}
+
+    def work(self, door: Artifact) -> None:
+        """Take members until none is left."""
+        while True:
+            with self._lock:
+                member = next(self._todo, None)
+            if member is None:
+                return
+            view = self._look(door, member)
+            if view.library or view.loose or view.unknowns:
+                with self._lock:
+                    self._views[member.path] = view
+
+    def result(self) -> DeviceCode:
+        """Everything found, in the order of paths."""
+        views = [self._views[path] for path in sorted(self._views)]
+        return DeviceCode(
+            libraries=tuple(view.library for view in views if view.library),
+            loose=tuple(view.loose for view in views if view.loose),
+            unknowns=tuple(unknown for view in views for unknown in view.unknowns),
+        )
+
+    def _look(self, door: Artifact, member: Member) -> MemberView:
+        try:
+            chunks = self._counted(door.stream(member.path))
+            return read_member(member.path, member.size_bytes, chunks, self._device)
+        except FormatError as error:
+            unknown = Unknown.from_error(error, TOPIC)
+            return MemberView(unknowns=(unknown,))
+
+    def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+            if self._progress:
+                with self._lock:
+                    self._progress.advance(len(chunk))
+
+
+def _may_hold_code(member: Member) -> bool:
+    suffix = member.path.rpartition(".")[2].lower()
+    return member.size_bytes >= HEADER_BYTES and suffix not in TEXT_SUFFIXES

@@ -1,0 +1,187 @@
+"""One member of an artifact, from its bytes to a `Library` or a `LooseCode`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.device_code import (
+    CodeKind,
+    Container,
+    Entry,
+    Kernel,
+    Library,
+    LibraryForm,
+    LooseCode,
+)
+from sparkproof.core.unknown import Unknown
+from sparkproof.devicecode.loader import PayloadChoice, choose_entry
+from sparkproof.devicecode.payloads import PayloadView, read_cubin, read_payload, read_toolkit
+from sparkproof.facts.loading import load_rules
+from sparkproof.formats.cubin import parse_arch, parse_cubin, parse_toolkit
+from sparkproof.formats.device_scan import TOPIC, DeviceScan, Keeper, ScannedContainer
+from sparkproof.formats.payload import MAX_PAYLOAD_BYTES
+from sparkproof.formats.ptx import parse_ptx, parse_ptx_header
+
+_SMALL_BYTES = 64 << 10
+_MAX_UNKNOWNS = 256
+_LOOSE_SUFFIXES = (".cubin", ".ptx")
+
+
+class MemberView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one member turned out to be; all empty for a member of no interest."""
+
+    library: Library | None = None
+    loose: LooseCode | None = None
+    unknowns: tuple[Unknown, ...] = ()
+
+
+def read_member(
+    path: str, size_bytes: int, chunks: Iterator[bytes], device: ComputeCapability | None
+) -> MemberView:
+    """Examine one member, front to back, once.
+
+    Args:
+        device: whose loader chooses, and whose kernels are read; None for headers only.
+
+    Raises:
+        FormatError: the artifact itself is damaged there (from `chunks`).
+    """
+    reader = _MemberReader(device)
+    scan = DeviceScan(chunks, size_bytes, reader.keep)
+    if scan.is_cubin or path.endswith(_LOOSE_SUFFIXES):
+        return _read_loose(path, scan, device)
+    if scan.form is LibraryForm.NONE:
+        return MemberView()
+    try:
+        for found in scan:
+            reader.take(found)
+    except FormatError as error:
+        reader.note(error)
+    needed = scan.needed()
+    library = Library(
+        path=path,
+        size_bytes=size_bytes,
+        form=scan.form,
+        containers=tuple(reader.containers(scan.relocatable_ranges())),
+        needed=needed,
+        toolkit=reader.toolkit,
+    )
+    unknowns = [*scan.unknowns, *reader.unknowns]
+    return MemberView(library=library, unknowns=_placed(path, unknowns))
+
+
+class _MemberReader:
+    """Turns scanned containers into judged ones while they pass."""
+
+    def __init__(self, device: ComputeCapability | None) -> None:
+        self._device = device
+        self._choice = PayloadChoice(device, load_rules()) if device else None
+        self._found: list[Container] = []
+        self.toolkit = ""
+        self.unknowns: list[Unknown] = []
+
+    @property
+    def keep(self) -> Keeper:
+        """For the scan."""
+        return self._keep
+
+    def _keep(self, index: int, entry: Entry) -> bool:
+        if self._choice is None:
+            return not self.toolkit and entry.stored_bytes <= _SMALL_BYTES
+        return self._choice(index, entry) and entry.stored_bytes <= MAX_PAYLOAD_BYTES
+
+    def take(self, found: ScannedContainer) -> None:
+        """Choose, and read what was kept."""
+        chosen, view = -1, PayloadView(())
+        if self._device is not None:
+            chosen = choose_entry(found.entries, self._device, load_rules()).index
+        try:
+            view = self._read(found, chosen)
+        except FormatError as error:
+            self.note(error, offset=found.offset)
+        self.toolkit = self.toolkit or view.toolkit
+        self._found.append(
+            Container(
+                offset=found.offset,
+                entries=found.entries,
+                chosen=chosen,
+                named_by=found.kept if self._device else -1,
+                kernels=view.kernels,
+            )
+        )
+
+    def note(self, error: FormatError, offset: int = -1) -> None:
+        """Keep a complaint; only so many."""
+        if len(self.unknowns) < _MAX_UNKNOWNS:
+            place = error.offset if offset < 0 else offset
+            self.unknowns.append(
+                Unknown(where=f"@{place:#x}" if place >= 0 else "", why=error.reason, topic=TOPIC)
+            )
+
+    def containers(self, relocatable: list[tuple[int, int]]) -> Iterable[Container]:
+        """All of them; those inside `relocatable` are never loaded, whatever their entries."""
+        for container in self._found:
+            if any(start <= container.offset < end for start, end in relocatable):
+                yield msgspec.structs.replace(
+                    container, relocatable=True, chosen=-1, named_by=-1, kernels=()
+                )
+            else:
+                yield container
+
+    def _read(self, found: ScannedContainer, chosen: int) -> PayloadView:
+        if self._device is None:
+            known = found.kept < 0 or self.toolkit
+            entry = found.entries[found.kept]
+            return PayloadView((), "" if known else read_toolkit(entry, found.payload))
+        wanted = chosen if chosen >= 0 else found.kept
+        if wanted < 0:
+            return PayloadView(())
+        entry = found.entries[wanted]
+        if found.kept != wanted:
+            raise FormatError(f"entry of {entry.stored_bytes} bytes is too large to read")
+        return read_payload(entry, found.payload, found.offset, loads=chosen >= 0)
+
+
+def _read_loose(path: str, scan: DeviceScan, device: ComputeCapability | None) -> MemberView:
+    try:
+        image = scan.read_all(MAX_PAYLOAD_BYTES)
+        if path.endswith(".ptx"):
+            return MemberView(loose=_loose_ptx(path, image, device))
+        return MemberView(loose=_loose_cubin(path, image, device))
+    except FormatError as error:
+        return MemberView(unknowns=(Unknown.from_error(error.within(path), TOPIC),))
+
+
+def _loose_ptx(path: str, text: bytes, device: ComputeCapability | None) -> LooseCode:
+    header = parse_ptx_header(text)
+    names = parse_ptx([text]).kernels if device else ()
+    entry = Entry(
+        kind=CodeKind.PTX,
+        arch=header.arch,
+        stored_bytes=len(text),
+        size_bytes=len(text),
+        isa_version=header.isa_version,
+    )
+    kernels = tuple(Kernel(name) for name in names)
+    return LooseCode(path, entry, kernels=kernels, toolkit=header.toolkit)
+
+
+def _loose_cubin(path: str, image: bytes, device: ComputeCapability | None) -> LooseCode:
+    elf = parse_cubin(image)
+    told = parse_arch(elf)
+    entry = Entry(
+        kind=CodeKind.CUBIN, arch=told.arch, stored_bytes=len(image), size_bytes=len(image)
+    )
+    loads = device is not None and choose_entry([entry], device, load_rules()).index == 0
+    kernels = read_cubin(image, loads=loads).kernels if device else ()
+    return LooseCode(path, entry, told.suffix_known, kernels, parse_toolkit(elf))
+
+
+def _placed(path: str, unknowns: list[Unknown]) -> tuple[Unknown, ...]:
+    return tuple(
+        msgspec.structs.replace(unknown, where=f"{path}{unknown.where}") for unknown in unknowns
+    )
