@@ -1,0 +1,76 @@
+"""How far long work is, on a terminal; nothing anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichBar
+    from rich.progress import TaskID
+
+
+class NoProgress:
+    """Says nothing."""
+
+    def start(self, label: str, total: int | None = None) -> None:
+        """As `Progress.start`."""
+
+    def advance(self, amount: int) -> None:
+        """As `Progress.advance`."""
+
+    def finish(self) -> None:
+        """As `Progress.finish`."""
+
+
+class TerminalProgress:
+    """A bar on standard error, gone when the phase is over."""
+
+    def __init__(self) -> None:
+        self._bar: RichBar | None = None
+        self._task: TaskID | None = None
+
+    def start(self, label: str, total: int | None = None) -> None:
+        """As `Progress.start`; `total` in bytes."""
+        from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        self.finish()
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(binary_units=True),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(label, total=total)
+
+    def advance(self, amount: int) -> None:
+        """As `Progress.advance`."""
+        if self._bar is not None and self._task is not None:
+            self._bar.advance(self._task, amount)
+
+    def finish(self) -> None:
+        """As `Progress.finish`."""
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar = self._task = None
+
+
+def make_progress(*, quiet: bool = False) -> NoProgress | TerminalProgress:
+    """A bar if standard error is a terminal and nobody asked for silence."""
+    with contextlib.suppress(ValueError, AttributeError):
+        if not quiet and sys.stderr.isatty():
+            return TerminalProgress()
+    return NoProgress()
