@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +15,16 @@ import msgspec
 import platformdirs
 
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
-from sparkproof.core.receipt import Receipt
+from sparkproof.core.receipt import Receipt, content_hash
 from sparkproof.core.redaction import redact_text
 from sparkproof.formats.receipt_json import MAX_RECEIPT_BYTES, parse_receipt
 
 _HEAD = "HEAD"
 _MIN_PREFIX = 6
+_SHORT = 12
+_FILE_NAME = re.compile(r"[0-9]{1,12}-[^/]*\.json\Z")
+_LIST_HINT = "`sparkproof receipt list` shows what there is"
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
 
 
 def default_folder() -> Path:
@@ -55,10 +61,11 @@ class ReceiptStore:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._lock():
                 files = self._files()
-                receipt = seal(self.head())
-                sequence = int(files[-1].name.split("-", 1)[0]) + 1 if files else 1
-                short = receipt.hash.removeprefix("sha256:")[:12]
-                path = self.folder / f"{sequence:06d}-{receipt.command}-{short}.json"
+                receipt = seal(self._tip(files))
+                sequence = _sequence(files[-1]) + 1 if files else 1
+                short = receipt.hash.removeprefix("sha256:")[:_SHORT]
+                command = receipt.command.replace(" ", "-")
+                path = self.folder / f"{sequence:06d}-{command}-{short}.json"
                 self._write_once(path, msgspec.json.format(msgspec.json.encode(receipt)))
                 self._replace(self.folder / _HEAD, receipt.hash.encode() + b"\n")
         except OSError as error:
@@ -93,29 +100,42 @@ class ReceiptStore:
             FormatError: the file is no receipt.
         """
         if "/" in reference or reference.endswith(".json"):
-            path = Path(reference)
-            if not path.is_file():
-                raise UsageError(f"no receipt at {redact_text(reference)}")
-            return path.name, self._read(path)
+            for path in (Path(reference), self.folder / reference):
+                if path.is_file():
+                    return path.name, self._read(path)
+            raise UsageError(f"no receipt at {redact_text(reference)}", hint=_LIST_HINT)
         path = self._match(reference)
-        return path.name, self._read(path)
+        receipt = self._read(path)
+        wanted = reference.removeprefix("sha256:")
+        if len(wanted) > _SHORT and not receipt.hash.startswith(f"sha256:{wanted}"):
+            raise UsageError(f"no receipt matches `{reference}` in {self.name}", hint=_LIST_HINT)
+        return path.name, receipt
 
     def _match(self, reference: str) -> Path:
         files = self._files()
-        hint = "`sparkproof receipt list` shows what there is"
         if reference == "latest" and files:
             return files[-1]
         wanted = reference.removeprefix("sha256:")
         if wanted.isdecimal() and len(wanted) < _MIN_PREFIX:
-            matches = [p for p in files if int(p.name.split("-", 1)[0]) == int(wanted)]
+            matches = [p for p in files if _sequence(p) == int(wanted)]
         elif len(wanted) >= _MIN_PREFIX:
-            matches = [p for p in files if _short(p).startswith(wanted[:12])]
+            matches = [p for p in files if _short(p).startswith(wanted[:_SHORT])]
         else:
             matches = []
         if len(matches) != 1:
             word = "several receipts match" if matches else "no receipt matches"
-            raise UsageError(f"{word} `{reference}` in {self.name}", hint=hint)
+            raise UsageError(f"{word} `{reference}` in {self.name}", hint=_LIST_HINT)
         return matches[0]
+
+    def _tip(self, files: list[Path]) -> str:
+        """The head, or the last receipt where a crash came between writing it and the head."""
+        head = self.head()
+        if files:
+            with contextlib.suppress(FormatError):
+                last = self._read(files[-1])
+                if last.previous == head and content_hash(last) == last.hash:
+                    return last.hash
+        return head
 
     def _read(self, path: Path) -> Receipt:
         name = redact_text(str(path))
@@ -124,13 +144,25 @@ class ReceiptStore:
                 raise FormatError("larger than any receipt", where=name)
             return parse_receipt(path.read_bytes(), name)
         except OSError as error:
-            raise FormatError(f"unreadable: {error.strerror}", where=name) from error
+            raise UnreachableError(f"can't read {name}: {error.strerror or error}") from error
 
     def _files(self) -> list[Path]:
-        if not self.folder.is_dir():
+        """The receipts in the order they were written; none where there is no store yet.
+
+        Raises:
+            UnreachableError: the folder can't be listed.
+        """
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [e.name for e in entries if _FILE_NAME.match(e.name) and e.is_file()]
+        except FileNotFoundError:
             return []
-        files = [p for p in self.folder.glob("*.json") if p.name.split("-", 1)[0].isdecimal()]
-        return sorted(files, key=lambda p: (int(p.name.split("-", 1)[0]), p.name))
+        except OSError as error:
+            raise UnreachableError(
+                f"can't list {self.name}: {error.strerror or error}",
+                hint="set SPARKPROOF_DATA to a readable folder, or pass --store",
+            ) from error
+        return sorted(map(self.folder.joinpath, names), key=lambda p: (_sequence(p), p.name))
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
@@ -142,11 +174,19 @@ class ReceiptStore:
         temporary = self._temporary(data)
         try:
             os.link(temporary, path)
+        except OSError as error:
+            if error.errno not in _NO_LINKS or path.exists():
+                raise
+            temporary.rename(path)  # a file system without hard links; the lock is ours
         finally:
-            temporary.unlink()
+            temporary.unlink(missing_ok=True)
 
     def _replace(self, path: Path, data: bytes) -> None:
-        self._temporary(data).replace(path)
+        temporary = self._temporary(data)
+        try:
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     def _temporary(self, data: bytes) -> Path:
         handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
@@ -163,3 +203,7 @@ class ReceiptStore:
 
 def _short(path: Path) -> str:
     return path.stem.rsplit("-", 1)[-1]
+
+
+def _sequence(path: Path) -> int:
+    return int(path.name.split("-", 1)[0])

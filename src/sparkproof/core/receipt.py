@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sparkproof.core.digest import digest
 from sparkproof.core.verdict import Verdict
 
 RECEIPT_SCHEMA = "sparkproof/receipt/1"
@@ -31,3 +32,14 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     parents: tuple[str, ...] = ()
     previous: str = ""
     hash: str = ""
+
+
+def content_hash(receipt: Receipt) -> str:
+    """``sha256:<hex>`` over every field but `hash`.
+
+    Raises:
+        FormatError: the content has no canonical form.
+    """
+    plain = msgspec.json.decode(msgspec.json.encode(receipt))
+    del plain["hash"]
+    return digest(plain)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 
 from sparkproof.core.errors import FormatError
@@ -14,13 +16,15 @@ def parse_receipt(data: bytes, where: str) -> Receipt:
     """Decode a receipt file.
 
     Raises:
-        FormatError: no receipt of a schema this version knows.
+        FormatError: no receipt of a schema this version knows, or a key that stands twice
+            (another reader might take the other one).
     """
     if len(data) > MAX_RECEIPT_BYTES:
         raise FormatError("larger than any receipt", where=where)
     try:
+        json.loads(data, object_pairs_hook=_unique)
         receipt = msgspec.json.decode(data, type=Receipt)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise FormatError(f"no receipt: {error}", where=where) from error
     if receipt.schema != RECEIPT_SCHEMA:
         raise FormatError(
@@ -29,3 +33,11 @@ def parse_receipt(data: bytes, where: str) -> Receipt:
             hint=f"this version reads {RECEIPT_SCHEMA}",
         )
     return receipt
+
+
+def _unique(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ValueError(f"key `{key[:40]}` stands twice")
+        seen.add(key)

@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError
-from sparkproof.core.receipt import RECEIPT_SCHEMA, Receipt
+from sparkproof.core.receipt import RECEIPT_SCHEMA, Receipt, content_hash
 from sparkproof.core.redaction import redact
 from sparkproof.core.report import Report
 
@@ -64,13 +63,6 @@ def seal(
 
 def _redacted(report: Report[Any]) -> Report[object]:
     return redact(msgspec.structs.replace(report, receipt=""))
-
-
-def content_hash(receipt: Receipt) -> str:
-    """``sha256:<hex>`` over every field but `hash`."""
-    plain = msgspec.json.decode(msgspec.json.encode(receipt))
-    del plain["hash"]
-    return digest(plain)
 
 
 def verify_one(receipt: Receipt, where: str) -> tuple[Problem, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.core.errors import FormatError
+from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.report import Report
@@ -15,6 +17,8 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
 from sparkproof.receipts.receipt import Problem, Trouble, verify_chain, verify_one
 from sparkproof.usecases.envelope import make_report
+
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def list_receipts(store: ReceiptStore) -> Report[ReceiptList]:
@@ -78,21 +82,23 @@ def verify_receipts(
     Args:
         reference: one receipt; "" for the chain.
         noted_head: a digest noted earlier, elsewhere, that must still be in the chain.
+
+    Raises:
+        UsageError: `reference` matches nothing, or `noted_head` is no whole digest or comes
+            with a reference.
+        UnreachableError: the store can't be read.
     """
-    if reference:
-        name, receipt = store.find(reference)
-        problems, checked = verify_one(receipt, name), 1
-    else:
-        chain: list[tuple[str, Receipt]] = []
-        unreadable: list[Problem] = []
-        for file, item in store.read_all():
-            if isinstance(item, FormatError):
-                unreadable.append(Problem(Trouble.UNREADABLE, file, item.reason))
-            else:
-                chain.append((file, item))
-        found = verify_chain(chain, recorded_head=store.head(), noted_head=noted_head)
-        problems, checked = (*unreadable, *found), len(chain)
+    noted_head = _whole_digest(noted_head)
+    if reference and noted_head:
+        raise UsageError(
+            "a noted head belongs to the chain, not to one receipt",
+            hint="leave the receipt or --head away",
+        )
     head = store.head()
+    if reference:
+        problems, checked = _check_one(store, reference), 1
+    else:
+        problems, checked = _check_chain(store, head, noted_head)
     verdict = Verdict.FAIL if problems else (Verdict.PASS if checked else Verdict.SKIPPED)
     return make_report(
         "receipt verify",
@@ -102,6 +108,37 @@ def verify_receipts(
         findings=tuple(map(_finding, problems)),
         next_steps=(f"note this head elsewhere: {head}",) if verdict is Verdict.PASS else (),
     )
+
+
+def _whole_digest(text: str) -> str:
+    wanted = text.strip().lower().removeprefix("sha256:")
+    if wanted and not _DIGEST.match(wanted):
+        raise UsageError(
+            f"`{text}` is no whole digest", hint="64 hex digits, as verify prints them"
+        )
+    return f"sha256:{wanted}" if wanted else ""
+
+
+def _check_one(store: ReceiptStore, reference: str) -> tuple[Problem, ...]:
+    try:
+        name, receipt = store.find(reference)
+    except FormatError as error:
+        return (Problem(Trouble.UNREADABLE, error.where, error.reason),)
+    return verify_one(receipt, name)
+
+
+def _check_chain(
+    store: ReceiptStore, head: str, noted_head: str
+) -> tuple[tuple[Problem, ...], int]:
+    chain: list[tuple[str, Receipt]] = []
+    unreadable: list[Problem] = []
+    for file, item in store.read_all():
+        if isinstance(item, FormatError):
+            unreadable.append(Problem(Trouble.UNREADABLE, file, item.reason))
+        else:
+            chain.append((file, item))
+    found = verify_chain(chain, recorded_head=head, noted_head=noted_head)
+    return (*unreadable, *found), len(chain) + len(unreadable)
 
 
 def _verify_summary(checked: int, problems: tuple[Problem, ...]) -> str:
