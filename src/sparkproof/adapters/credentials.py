@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import netrc
+import os
 from collections.abc import Iterator
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -54,7 +55,8 @@ class Credentials:
 
     def _from_netrc(self, host: str) -> tuple[str, str] | None:
         try:
-            known = netrc.netrc(self._netrc_file).authenticators(host)
+            file = self._netrc_file or os.environ.get("NETRC") or None
+            known = netrc.netrc(file).authenticators(host)
         except (OSError, netrc.NetrcParseError):
             return None
         return (known[0], known[2] or "") if known else None
