@@ -13,8 +13,8 @@ import msgspec
 
 from sparkproof.core.errors import UsageError
 
-_CAPABILITY = re.compile(r"(\d{1,2})\.(\d)\Z")
-_ARCH = re.compile(r"(?:sm|compute|lto)_(\d{2,3})([af]?)\Z")
+_CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])\Z")
+_ARCH = re.compile(r"(?:sm|compute|lto)_([0-9]{2,3})([af]?)\Z")
 
 
 class ComputeCapability(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):

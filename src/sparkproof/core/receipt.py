@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sparkproof.core.digest import digest
+from sparkproof.core.errors import FormatError
 from sparkproof.core.verdict import Verdict
 
 RECEIPT_SCHEMA = "sparkproof/receipt/1"
@@ -40,6 +41,9 @@ def content_hash(receipt: Receipt) -> str:
     Raises:
         FormatError: the content has no canonical form.
     """
-    plain = msgspec.json.decode(msgspec.json.encode(receipt))
+    try:
+        plain = msgspec.json.decode(msgspec.json.encode(receipt))
+    except msgspec.DecodeError as error:
+        raise FormatError(f"the report in it is no JSON: {error}") from error
     del plain["hash"]
     return digest(plain)

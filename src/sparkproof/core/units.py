@@ -8,8 +8,8 @@ _STEPS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 def format_bytes(count: int) -> str:
     """``333 MiB``, ``1.3 GiB``: binary units, three significant digits."""
     for unit, size in _STEPS:
-        if abs(count) >= size:
-            value = count / size
+        value = count / size
+        if abs(value) >= 0.9995:  # below, it would print as 1024 of the smaller unit
             return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
     return f"{count} B"
 

@@ -24,6 +24,7 @@ def parse_receipt(data: bytes, where: str) -> Receipt:
     try:
         json.loads(data, object_pairs_hook=_unique)
         receipt = msgspec.json.decode(data, type=Receipt)
+        msgspec.json.decode(receipt.report, type=dict[str, object])
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise FormatError(f"no receipt: {error}", where=where) from error
     if receipt.schema != RECEIPT_SCHEMA:

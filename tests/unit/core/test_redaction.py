@@ -1,0 +1,138 @@
+"""Secrets and homes; every token here is made up."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.redaction import (
+    redact,
+    redact_arguments,
+    redact_environment,
+    redact_text,
+)
+
+_LONG = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3h"
+SECRETS = (
+    f"hf_{_LONG}",
+    f"ghp_{_LONG}",
+    f"github_pat_{_LONG}_{_LONG}",
+    f"sk-proj-{_LONG}",
+    f"sk-ant-api03-{_LONG}",
+    f"sk_live_{_LONG}",
+    f"glpat-{_LONG[:20]}",
+    f"xoxb-123456789012-{_LONG}",
+    f"nvapi-{_LONG}",
+    f"npm_{_LONG}",
+    f"pypi-{_LONG}",
+    f"dckr_pat_{_LONG[:27]}",
+    f"AIza{_LONG}x",
+    "AKIA" + "ABCDEFGH12345678",
+    "ASIA" + "ABCDEFGH12345678",
+    f"eyJhbGciOiJI.{_LONG}.{_LONG}",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("frame", ["{}", "--hf-token={}", "x={},", '{{"t": "{}"}}', "a {} b"])
+def test_a_token_is_known_by_its_shape(secret: str, frame: str) -> None:
+    redacted = redact_text(frame.format(secret))
+    assert secret not in redacted
+    assert "[redacted]" in redacted
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("https://user:pass-word@host.example/simple/", "pass-word"),
+        ("fetch https://tok3n@host.example/x.whl failed", "tok3n"),
+        ("Authorization: Bearer abc.def-123456", "abc.def"),
+        ("authorization: basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
+        ("--api-key hunter2", "hunter2"),
+        ("--api_key=hunter2", "hunter2"),
+        ("API_KEY: hunter22", "hunter22"),
+        ('"password": "hunter22"', "hunter22"),
+        ("https://host.example/f?token=abcd1234&x=1", "abcd1234"),
+        ("https://host.example/f?X-Amz-Signature=abcd&x=1", "abcd"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIabc\n-----END PRIVATE KEY-----", "MIIabc"),
+    ],
+)
+def test_a_secret_is_known_by_what_stands_before_it(text: str, secret: str) -> None:
+    assert secret not in redact_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/alice/models/x", "~/models/x"),
+        ("/Users/alice", "~"),
+        ("file:///home/alice/x.whl", "file://~/x.whl"),
+        ("/home/alice, /home/bob: gone", "~, ~: gone"),
+        ("/root/.cache", "~/.cache"),
+        ("/root", "~"),
+        ("C:\\Users\\alice\\x", "~\\x"),
+        ("/mnt/home/alice/x", "/mnt/home/[redacted]/x"),
+    ],
+)
+def test_homes_are_written_as_a_tilde(text: str, expected: str) -> None:
+    assert redact_text(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vllm/model_executor/layers/quantization/hf_quant_config.py",
+        "sha256:015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862",
+        "GPU KV cache size: 617,494 tokens",
+        "max_tokens: 4096, token: 12",
+        "eos_token: <|im_end|>",
+        "failure signature: kv-cache-too-small",
+        "/rooted/x and a/root.py",
+        "--tokenizer=mistral --served-model-name sk",
+        "https://host.example/simple/vllm/",
+        "_ZN4vllm13sk_gemm_kernel_with_a_long_nameE",
+    ],
+)
+def test_what_only_resembles_a_secret_is_left_alone(text: str) -> None:
+    assert redact_text(text) == text
+
+
+def test_environments_are_judged_by_the_name_too() -> None:
+    env = {"HF_TOKEN": "x", "WANDB_API_KEY": "0" * 40, "VLLM_USE_V1": "1", "MAX_TOKENS": "9"}
+    assert redact_environment(env) == {
+        "HF_TOKEN": "[redacted]",
+        "WANDB_API_KEY": "[redacted]",
+        "VLLM_USE_V1": "1",
+        "MAX_TOKENS": "9",
+    }
+
+
+def test_every_value_of_a_secret_flag_is_masked() -> None:
+    arguments = ("--port", "8000", "--api-key", "one", "two", "--max-model-len", "4096")
+    assert redact_arguments(arguments) == (
+        "--port",
+        "8000",
+        "--api-key",
+        "[redacted]",
+        "[redacted]",
+        "--max-model-len",
+        "4096",
+    )
+
+
+def test_a_struct_is_redacted_through_and_through() -> None:
+    deployment = Deployment(
+        checkpoint="/home/alice/ckpt",
+        args=("--api_key", "hunter2"),
+        env={"HF_TOKEN": "short", "PATH": "/home/alice/bin"},
+    )
+    redacted = redact(deployment)
+    assert type(redacted) is Deployment
+    text = msgspec.json.encode(redacted).decode()
+    assert not [word for word in ("alice", "hunter2", "short") if word in text]
+    assert redacted.env["PATH"] == "~/bin"
+
+
+def test_text_that_is_no_utf8_becomes_encodable() -> None:
+    assert redact_text("a\udcffb") == "a\\udcffb"
