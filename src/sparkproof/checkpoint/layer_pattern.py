@@ -1,0 +1,119 @@
+"""Which layer is which: the several ways in which configs spell their pattern."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from sparkproof.facts.memory_book import LayoutBook, StateFields, layout_book
+from sparkproof.formats.json_object import Fields
+
+_MAX_LAYERS = 4096
+
+
+class Part(Enum):
+    """What one decoder layer keeps."""
+
+    FULL = "full"
+    SLIDING = "sliding"
+    CHUNKED = "chunked"
+    RECURRENT = "recurrent"
+    BOTH = "both"
+    NONE = "none"
+
+
+def layer_parts(text: Fields, model_type: str, layers: int) -> list[Part]:
+    """One part a layer, layers that borrow another's cache left out.
+
+    Raises:
+        FormatError: names the field that is missing or contradicts another.
+    """
+    if not 0 < layers <= _MAX_LAYERS:
+        raise text.wrong("num_hidden_layers", f"missing or outside 1 to {_MAX_LAYERS}")
+    book = layout_book()
+    states = book.fields_of(model_type)
+    parts = _named_parts(text, book) or _computed_parts(text, model_type, layers, book, states)
+    if states and states.everywhere:
+        parts = [Part.BOTH if part is Part.FULL else part for part in parts]
+    shared = text.integer("num_kv_shared_layers", high=_MAX_LAYERS)
+    if shared > layers:
+        raise text.wrong("num_kv_shared_layers", "more than there are layers")
+    return parts[: len(parts) - shared] if shared else parts
+
+
+def _named_parts(text: Fields, book: LayoutBook) -> list[Part]:
+    for key in ("layer_types", "layers_block_type"):
+        if key in text:
+            return [_part(text, key, name, book) for name in text.texts(key)]
+    pattern = text.text("hybrid_override_pattern")
+    if pattern:
+        return [_part(text, "hybrid_override_pattern", letter, book) for letter in pattern]
+    if "attn_type_list" in text:
+        numbers = text.integers("attn_type_list")
+        return [_part(text, "attn_type_list", str(number), book) for number in numbers]
+    return []
+
+
+def _part(text: Fields, key: str, name: str, book: LayoutBook) -> Part:
+    for part, names in (
+        (Part.FULL, book.full),
+        (Part.SLIDING, book.sliding),
+        (Part.CHUNKED, book.chunked),
+        (Part.RECURRENT, book.recurrent),
+        (Part.BOTH, book.both),
+        (Part.NONE, book.stateless),
+    ):
+        if name in names:
+            return part
+    raise text.wrong(key, f"unknown where it says `{name[:40]}`")
+
+
+def _computed_parts(
+    text: Fields, model_type: str, layers: int, book: LayoutBook, states: StateFields | None
+) -> list[Part]:
+    if states and states.alone:
+        return [Part.RECURRENT] * layers
+    if states and states.table:
+        return _listed(text, states.table, layers)
+    if states and not states.everywhere:
+        return _interleaved(text, layers)
+    no_rope = text.integers("no_rope_layers") if "no_rope_layers" in text else ()
+    if "attention_chunk_size" in text and no_rope:
+        return [Part.CHUNKED if rotary else Part.FULL for rotary in no_rope[:layers]]
+    period = text.integer("sliding_window_pattern", book.default_period.get(model_type, 0))
+    windowed = "sliding_window" in text and text.flag("use_sliding_window", default=True)
+    if not windowed:
+        return [Part.FULL] * layers
+    if period:
+        return [Part.FULL if (i + 1) % period == 0 else Part.SLIDING for i in range(layers)]
+    first = (
+        text.integer("max_window_layers", high=_MAX_LAYERS) if "use_sliding_window" in text else 0
+    )
+    return [Part.SLIDING if i >= first else Part.FULL for i in range(layers)]
+
+
+def _listed(text: Fields, table: str, layers: int) -> list[Part]:
+    """Kimi: 1-based numbers of the recurrent layers."""
+    inner = text.table(table)
+    if inner is None:
+        raise text.wrong(table, "missing")
+    recurrent = set(inner.integers("kda_layers"))
+    return [Part.RECURRENT if i + 1 in recurrent else Part.FULL for i in range(layers)]
+
+
+def _interleaved(text: Fields, layers: int) -> list[Part]:
+    """Attention every n-th layer, or at listed places."""
+    if "full_attention_interval" in text:
+        every = text.integer("full_attention_interval", low=1, high=_MAX_LAYERS)
+        return [Part.FULL if (i + 1) % every == 0 else Part.RECURRENT for i in range(layers)]
+    if "attn_layer_period" in text:
+        every = text.integer("attn_layer_period", low=1, high=_MAX_LAYERS)
+        offset = text.integer("attn_layer_offset", high=_MAX_LAYERS)
+        return [Part.FULL if i % every == offset else Part.RECURRENT for i in range(layers)]
+    for key in ("attn_layer_indices", "full_attn_idxs"):
+        if key in text:
+            listed = set(text.integers(key))
+            return [Part.FULL if i in listed else Part.RECURRENT for i in range(layers)]
+    if "layer_group_size" in text:
+        every = text.integer("layer_group_size", low=1, high=_MAX_LAYERS)
+        return [Part.FULL if (i + 1) % every == 0 else Part.RECURRENT for i in range(layers)]
+    raise text.wrong("layer_types", "missing, as is every other form of the pattern")

@@ -1,0 +1,1 @@
+"""Memory of a deployment: KV arithmetic to the digit, and the budget in time."""
