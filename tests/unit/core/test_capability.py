@@ -30,7 +30,9 @@ def test_other_labels_are_refused(text: str) -> None:
         Arch.parse(text)
 
 
-@pytest.mark.parametrize("text", ["", "12", "12.", "a.b", "12.10", "1.2.3", "-1.0", "１２.1"])
+@pytest.mark.parametrize(
+    "text", ["", "12", "12.", "a.b", "12.10", "1.2.3", "-1.0", "\uff11\uff12.1"]
+)
 def test_other_capabilities_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"major\.minor|no compute capability"):
         ComputeCapability.parse(text)

@@ -7,13 +7,11 @@ import pytest
 from sparkproof.core.errors import ExitCode
 from sparkproof.core.verdict import Verdict, exit_code, fold
 
-P, F, I, S, E = (
-    Verdict.PASS,
-    Verdict.FAIL,
-    Verdict.INCONCLUSIVE,
-    Verdict.SKIPPED,
-    Verdict.ERROR,
-)
+P = Verdict.PASS
+F = Verdict.FAIL
+INC = Verdict.INCONCLUSIVE
+S = Verdict.SKIPPED
+E = Verdict.ERROR
 
 
 @pytest.mark.parametrize(
@@ -22,9 +20,9 @@ P, F, I, S, E = (
         ([], S),
         ([S, S], S),
         ([S, P], P),
-        ([P, I], I),
-        ([I, F, P], F),
-        ([F, E, I, P, S], E),
+        ([P, INC], INC),
+        ([INC, F, P], F),
+        ([F, E, INC, P, S], E),
     ],
 )
 def test_the_worst_answer_wins_and_skipped_is_neutral(
@@ -38,6 +36,6 @@ def test_every_verdict_has_an_exit_code() -> None:
         P: ExitCode.PASS,
         S: ExitCode.PASS,
         F: ExitCode.FAIL,
-        I: ExitCode.INCONCLUSIVE,
+        INC: ExitCode.INCONCLUSIVE,
         E: ExitCode.COULD_NOT_LOOK,
     }

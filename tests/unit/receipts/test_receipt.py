@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from sparkproof.core.errors import FormatError
-from sparkproof.core.receipt import Receipt
+from sparkproof.core.receipt import Receipt, content_hash
 from sparkproof.core.report import Report, schema_name
 from sparkproof.core.verdict import Verdict
 from sparkproof.formats.receipt_json import parse_receipt
-from sparkproof.receipts.receipt import Trouble, content_hash, seal, verify_chain, verify_one
+from sparkproof.receipts.receipt import Trouble, seal, verify_chain, verify_one
 
 
 def report(summary: str = "delivered as sm_120f") -> Report[object]:
