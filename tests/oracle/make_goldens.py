@@ -25,12 +25,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.oracle import nvidia
+from tests.oracle import fixtures, nvidia
 from tests.oracle.nvidia import ToolEntry, ToolRefusedError
 
-ROOT = Path(__file__).parents[2]
-FIXTURES = ROOT / "tests/data/device_code"
-GOLDENS = ROOT / "tests/golden/device_code"
 MACHINE_CUDA = 190
 LARGEST_CUBIN_BYTES = 8 << 20
 KERNEL_ARCHS = "sm_12"
@@ -189,21 +186,33 @@ def describe_wheel(path: Path) -> dict[str, Any]:
     return {"wheel": path.name, "sha256": digest, "libraries": libraries, "opcodes": opcodes}
 
 
+def ask_about_fixture(cuobjdump: str, path: Path) -> tuple[list[ToolEntry], list[ToolEntry]]:
+    """All entries, and those that are loaded; of a head, which has no payload, its labels only."""
+    try:
+        told = nvidia.list_entries(cuobjdump, path, symbols=True)
+        return told, nvidia.list_entries(cuobjdump, path, everything=False)
+    except ToolRefusedError as error:
+        if path.suffix != ".head":
+            raise
+        return list(error.entries), list(error.entries)
+
+
 def describe_fixtures() -> dict[str, Any]:
-    """The golden of the nvcc-made fixtures; cut-outs and loose PTX are no files for cuobjdump."""
+    """The golden of the fixtures."""
     cuobjdump, nvdisasm = require_tool("cuobjdump"), require_tool("nvdisasm")
-    containers: dict[str, Any] = {}
-    for path in sorted(FIXTURES.iterdir()):
-        if path.suffix in (".so", ".o", ".a", ".fatbin"):
-            told = nvidia.list_entries(cuobjdump, path, symbols=True)
-            loaded = nvidia.list_entries(cuobjdump, path, everything=False)
-            containers[path.name] = {
-                "entries": [[str(entry), *sorted(entry.kernels)] for entry in told],
-                "loaded": [str(entry) for entry in loaded],
-            }
+    described: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in fixtures.containers().items():
+            path = Path(folder) / name
+            path.write_bytes(data)
+            told, loaded = ask_about_fixture(cuobjdump, path)
+            entries = [[str(entry), *sorted(entry.kernels)] for entry in told]
+            described[name] = {"entries": entries, "loaded": [str(entry) for entry in loaded]}
+            path.unlink()
+    cubins = sorted(fixtures.FOLDER.glob("*.cubin"))
     return {
-        "containers": containers,
-        "cubins": {p.name: describe_opcodes(nvdisasm, p) for p in sorted(FIXTURES.glob("*.cubin"))},
+        "containers": described,
+        "cubins": {p.name: describe_opcodes(nvdisasm, p) for p in cubins},
     }
 
 
@@ -215,9 +224,8 @@ def write_golden(name: str, golden: dict[str, Any]) -> None:
         "tools": tools,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
-    GOLDENS.mkdir(parents=True, exist_ok=True)
     text = json.dumps(head | golden, indent=1, sort_keys=True) + "\n"
-    (GOLDENS / f"{name}.json").write_text(text)
+    (fixtures.GOLDENS / f"{name}.json").write_text(text)
 
 
 def main(words: list[str]) -> None:

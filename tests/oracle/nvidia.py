@@ -19,6 +19,7 @@ from typing import NamedTuple
 _PACKAGES = {"cuobjdump": "nvidia-cuda-cuobjdump", "nvdisasm": "nvidia-cuda-nvdisasm"}
 _KINDS = {"elf": "cubin", "ptx": "ptx", "nvvm": "lto-ir"}
 _BLOCK = re.compile(r"Fatbin (\w+) code:")
+_VERSION = re.compile(r"code version = \[(\d+),(\d+)\]")
 _LABEL = re.compile(r"\.text\.(\S+):")
 _INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?);\s*/\* (0x[0-9a-f]{16}) \*/")
 
@@ -27,12 +28,14 @@ class ToolEntry(NamedTuple):
     """One entry as cuobjdump tells it; `kernels` only where symbols were asked for."""
 
     kind: str
-    arch: str
-    compressed: bool
+    arch: str = ""
+    version: str = ""
+    compressed: bool = False
     kernels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.arch}{' compressed' if self.compressed else ''}"
+        packed = " compressed" if self.compressed else ""
+        return f"{self.kind} {self.arch} {self.version}{packed}"
 
 
 class Opcodes(NamedTuple):
@@ -50,7 +53,11 @@ class Disassembly(NamedTuple):
 
 
 class ToolRefusedError(Exception):
-    """The vendor's tool gave up on a file."""
+    """The vendor's tool gave up on a file, after it had told of `entries`."""
+
+    def __init__(self, complaint: str, entries: tuple[ToolEntry, ...] = ()) -> None:
+        super().__init__(complaint.splitlines()[0] if complaint else "no reason given")
+        self.entries = entries
 
 
 def find_tool(name: str) -> str | None:
@@ -91,7 +98,7 @@ def list_entries(
         entries = list(_parse_entries(run.stdout))
         complaint = run.stderr.read().strip()
     if run.returncode and "does not contain device code" not in complaint:
-        raise ToolRefusedError(complaint.splitlines()[0] if complaint else str(run.returncode))
+        raise ToolRefusedError(complaint, tuple(entries))
     return entries
 
 
@@ -102,9 +109,11 @@ def _parse_entries(lines: Iterable[str]) -> Iterator[ToolEntry]:
         if block := _BLOCK.match(line):
             if entry:
                 yield entry._replace(kernels=tuple(kernels))
-            entry, kernels = ToolEntry(_KINDS[block[1]], "", compressed=False), []
+            entry, kernels = ToolEntry(_KINDS[block[1]]), []
         elif entry and line.startswith("arch = "):
             entry = entry._replace(arch=line.split()[2])
+        elif entry and (code := _VERSION.match(line)):
+            entry = entry._replace(version=f"{code[1]}.{code[2]}")
         elif entry and line.rstrip() == "compressed":
             entry = entry._replace(compressed=True)
         elif line.startswith("FUNC") and (words := line.split())[3] == "ENTRY":
@@ -145,7 +154,7 @@ def disassemble(tool: str, cubin: Path) -> Disassembly:
         _count(run.stdout, kernels, encodings)
         complaint = run.stderr.read().strip()
     if run.returncode:
-        raise ToolRefusedError(complaint.splitlines()[0] if complaint else str(run.returncode))
+        raise ToolRefusedError(complaint)
     return Disassembly(kernels, encodings)
 
 

@@ -91,7 +91,9 @@ class _MemberReader:
 
     def _keep(self, index: int, entry: Entry) -> bool:
         if self._choice is None:
-            return not self.toolkit and entry.stored_bytes <= _SMALL_BYTES
+            # LTO-IR says it is ZSTD and is not (nvcc 13.0.88, 2026-11-29): it can't be read.
+            readable = entry.kind is not CodeKind.LTO_IR and entry.stored_bytes <= _SMALL_BYTES
+            return readable and not self.toolkit
         return self._choice(index, entry) and entry.stored_bytes <= MAX_PAYLOAD_BYTES
 
     def take(self, found: ScannedContainer) -> None:
