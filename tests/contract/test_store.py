@@ -19,7 +19,6 @@ from sparkproof.core.report import Report, schema_name
 from sparkproof.core.verdict import Verdict
 from sparkproof.receipts.receipt import Trouble, seal, verify_chain
 
-
 _APPENDER = """
 import sys
 from pathlib import Path

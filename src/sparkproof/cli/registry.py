@@ -40,9 +40,11 @@ COMMANDS = (
 
 
 def command_of(words: Sequence[str]) -> str:
-    """``receipt show`` for a command line's leading words; "" where they name no command."""
+    """``receipt show`` for a command line's leading words; "" where they name no whole command."""
     for entry in COMMANDS:
         if words and words[0] == entry.name:
+            if not entry.subcommands:
+                return entry.name
             verb = words[1] if len(words) > 1 else ""
-            return f"{entry.name} {verb}" if verb in entry.subcommands else entry.name
+            return f"{entry.name} {verb}" if verb in entry.subcommands else ""
     return ""

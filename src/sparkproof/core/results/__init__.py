@@ -1,1 +1,4 @@
-"""Payloads of the commands' reports, one file a command."""
+"""Payloads of the commands' reports, one file a command.
+
+Each module ends with ``DOCUMENTS``, command to payload type: the published schemas follow it.
+"""

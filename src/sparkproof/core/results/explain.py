@@ -28,3 +28,6 @@ class Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     topic: str
     pages: tuple[Page, ...]
+
+
+DOCUMENTS = {"explain": Explanation}

@@ -89,3 +89,6 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     toolkit: str
     profile: CheckpointProfile
     branches: tuple[Branch, ...]
+
+
+DOCUMENTS = {"prove": ProofResult}

@@ -41,3 +41,10 @@ class Verification(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: int
     head: str
     noted_head: str
+
+
+DOCUMENTS = {
+    "receipt list": ReceiptList,
+    "receipt show": ReceiptView,
+    "receipt verify": Verification,
+}
