@@ -153,9 +153,9 @@ def _describe(args: QuantArgs | None) -> str:
         return "not stated"
     words = [f"{shown(args.kind)} {args.num_bits}-bit"]
     if args.strategy:
-        words.append(shown(args.strategy).replace("_", " "))
+        words.append(shown(args.strategy))
     if args.group_size:
-        words.append(f"group {args.group_size}")
+        words.append(f"{args.group_size}" if args.strategy else f"group size {args.group_size}")
     if args.block:
         words.append("block " + "x".join(map(str, args.block[:4])))
     if not args.symmetric:
