@@ -27,16 +27,19 @@ class Route(StrEnum):
 
 
 class RouteCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Unique kernels of one family that share a route and an architecture.
+    """Kernels of one family that share a route and an architecture.
 
     Attributes:
         arch: of the entry that the loader takes, e.g. ``sm_120f``, or ``compute_80`` for PTX; ""
             where none is taken.
+        kernels: one for each container that holds it: each translation unit launches its own.
+        names: how many different symbols these are.
     """
 
     route: Route
     arch: str
     kernels: int
+    names: int
 
 
 class OpcodeSum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,9 +60,12 @@ class FamilyRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One kernel family on one device.
 
     Attributes:
-        route: the worst of the routes that work, since any of its kernels may be wanted; where none
-            works, `Route.DEAD_CODE` if symbols are there, else `Route.NONE`.
-        counts: unique kernels per route and architecture.
+        route: the worst of the routes that work, since any of its kernels may be wanted. One that
+            is there for this device and dead makes the whole `Route.DEAD_CODE`; where nothing
+            works, it is that if symbols load, else `Route.NONE`.
+        promised: it holds kernels written for this generation of devices, or every model needs it:
+            then it has to work.
+        counts: kernels per route and architecture, after the loader's choice.
         elsewhere: kernels written for another generation of devices: not wanted here.
         libraries: members that hold its kernels.
     """
@@ -69,6 +75,7 @@ class FamilyRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: str
     route: Route
     counts: tuple[RouteCount, ...]
+    promised: bool = False
     elsewhere: int = 0
     opcodes: tuple[OpcodeSum, ...] = ()
     libraries: tuple[str, ...] = ()
@@ -76,7 +83,7 @@ class FamilyRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def kernels(self) -> int:
-        """Unique kernels that work on the device."""
+        """Kernels that work on the device."""
         return sum(count.kernels for count in self.counts if count.route not in NOT_WORKING)
 
     @property

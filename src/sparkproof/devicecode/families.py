@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import msgspec
@@ -14,6 +14,7 @@ from sparkproof.facts.kernel_family import OTHER, KernelFamily, Match, ScalarMat
 from sparkproof.formats.mangled import long_arguments, parse_outer_name
 from sparkproof.formats.scalar_type import parse_scalar_type
 
+_MAX_OUTER_NAMES = 8192
 _HALF_FORMATS = frozenset({"e5m10", "e8m7"})
 
 
@@ -41,7 +42,7 @@ class _Rule(msgspec.Struct, frozen=True):
 class FamilyBook:
     """All families, made ready to match."""
 
-    def __init__(self, families: Iterable[KernelFamily]) -> None:
+    def __init__(self, families: Sequence[KernelFamily]) -> None:
         self._rules = [
             _Rule(
                 Membership(family.id, family.opcode_test, match.majors),
@@ -51,10 +52,20 @@ class FamilyBook:
             for family in families
             for match in family.match
         ]
+        self._files = [
+            (Membership(family.id), pattern) for family in families for pattern in family.files
+        ]
         self._by_outer: dict[str, list[_Rule]] = {}
 
-    def sort(self, names: Sequence[str]) -> list[Membership]:
-        """The family of each kernel of one container; `OTHER` where no family claims it."""
+    def sort(self, names: Sequence[str], path: str = "") -> list[Membership]:
+        """The family of each kernel of one container; `OTHER` where no family claims it.
+
+        Args:
+            path: of a loose file, where the file itself may belong to a family.
+        """
+        for membership, pattern in self._files if path else ():
+            if fnmatch.fnmatchcase(path, pattern):
+                return [membership] * len(names)
         return [next(iter(self.all_matches(name, names)), _NO_FAMILY) for name in names]
 
     def all_matches(self, name: str, siblings: Sequence[str]) -> list[Membership]:
@@ -63,7 +74,8 @@ class FamilyBook:
         rules = self._by_outer.get(outer)
         if rules is None:
             rules = [rule for rule in self._rules if not rule.outer or rule.outer.match(outer)]
-            self._by_outer[outer] = rules
+            if len(self._by_outer) < _MAX_OUTER_NAMES:
+                self._by_outer[outer] = rules
         return [rule.membership for rule in rules if _holds(rule.match, name, siblings)]
 
 

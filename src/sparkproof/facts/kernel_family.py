@@ -45,8 +45,9 @@ class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             that instantiate the same template.
         not_beside: no kernel of the same container contains all of these.
         scalars: number formats.
-        majors: major capabilities that the program launches it on; all where empty. Kernels for
-            other generations are not missed on this one.
+        majors: major capabilities that the program launches it on. Kernels for other generations
+            are not missed on this one, and those for this one are a promise. Empty where that is
+            not known.
     """
 
     outer: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class KernelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Kernels that stand or fall together, because one caller launches them.
 
     Attributes:
+        essential: no model runs without it, so a wheel that holds it has to deliver it.
         opcode_test: a live body must hold matrix instructions: without them, and with a trap, it
             is dead code.
         files: shell-style patterns of loose files that belong to it.
@@ -79,6 +81,7 @@ class KernelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     match: tuple[Match, ...]
     examples: tuple[str, ...]
     neighbours: tuple[str, ...] = ()
+    essential: bool = False
     opcode_test: bool = False
     files: tuple[str, ...] = ()
 
