@@ -6,8 +6,8 @@ Usage, from the repository's root:
     python -m tests.oracle.make_goldens wheel PATH.whl ...
 
 Libraries are unpacked to a temporary folder one at a time. Long lists become a count and a hash:
-``sequence_sha256`` is over one line per entry in file order; a kernel hash is over the sorted names
-of each cubin of that architecture, cubins in file order, one name a line, a blank line between.
+``sequence_sha256`` is over one line per entry in file order; a kernel hash is over the names of
+each cubin of that architecture, one a line and sorted, a blank line behind each, cubins sorted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def lines_sha256(lines: Iterable[str]) -> str:
 
 def kernels_sha256(cubins: Iterable[Sequence[str]]) -> str:
     """Hash of the kernel names of several cubins, by the rule of the module's docstring."""
-    return lines_sha256(line for names in cubins for line in (*sorted(names), ""))
+    return lines_sha256(line for names in sorted(map(sorted, cubins)) for line in (*names, ""))
 
 
 def short_sha256(text: str) -> str:

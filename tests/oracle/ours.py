@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -29,6 +30,11 @@ class Cubin(NamedTuple):
     ordinal: int
     entry: Entry
     image: bytes
+
+
+def sha256(data: bytes) -> str:
+    """Hash in the goldens' form."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def chunks(data: bytes) -> Iterator[bytes]:
