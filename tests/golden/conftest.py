@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,12 +52,14 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Golden:
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Golden]:
     """``golden("name.txt", text)`` compares with the file of that name beside the test.
 
     Moments, this version and the test's own folder are written as placeholders; whatever else
     a test prints has to be the same every time.
     """
+
+    written: list[str] = []
 
     def compare(name: str, actual: str) -> None:
         path = Path(request.path).parent / name
@@ -70,6 +72,8 @@ def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Golden:
         elif not path.is_file() or path.read_text(encoding="utf-8") != stable:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(stable, encoding="utf-8")
-            pytest.fail(f"wrote {name}; look at the difference, then run without {UPDATE}")
+            written.append(name)
 
-    return compare
+    yield compare
+    if written:
+        pytest.fail(f"wrote {written}; look at the difference, then run without {UPDATE}")
