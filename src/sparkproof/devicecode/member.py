@@ -136,9 +136,9 @@ class _MemberReader:
 
     def _read(self, found: ScannedContainer, chosen: int) -> PayloadView:
         if self._device is None:
-            known = found.kept < 0 or self.toolkit
-            entry = found.entries[found.kept]
-            return PayloadView((), "" if known else read_toolkit(entry, found.payload))
+            if found.kept < 0 or self.toolkit:
+                return PayloadView(())
+            return PayloadView((), read_toolkit(found.entries[found.kept], found.payload))
         wanted = chosen if chosen >= 0 else found.kept
         if wanted < 0:
             return PayloadView(())
