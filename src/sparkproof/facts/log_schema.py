@@ -102,6 +102,8 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         id: ``family/slug``, for ever.
         names_cause: false where the lines tell the kind of failure and leave the cause open;
             such a signature is shown, with what to keep, and never passes for a cause.
+        quiet: its lines may be of any level, and the server may be serving; else one of them
+            must be an error or raw output.
         clauses: all must hold.
         unless: none may be found.
         over: ids of vaguer signatures that this one displaces when both match.
@@ -124,6 +126,7 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     examples: tuple[Example, ...]
     neighbours: tuple[Example, ...]
     names_cause: bool = True
+    quiet: bool = False
     unless: tuple[Phrase, ...] = ()
     when: Context = Context()
     over: tuple[str, ...] = ()

@@ -144,6 +144,7 @@ class Hit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         probe: id of the phrase.
         line: first place; `last_line` the last one.
+        severe: stood in an error line or in raw output at least once.
     """
 
     probe: str
@@ -152,6 +153,7 @@ class Hit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: int
     phase: Phase
     text: str
+    severe: bool = True
     after_shutdown: bool = False
 
 

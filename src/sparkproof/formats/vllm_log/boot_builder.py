@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
@@ -139,9 +140,7 @@ class BootBuilder:
         key = judged.id if judged else text.translate(_NO_DIGITS)
         old = self._warnings.get(key)
         if old:
-            self._warnings[key] = WarningSeen(
-                old.text, old.judgement, old.why, old.line, old.count + 1
-            )
+            self._warnings[key] = msgspec.structs.replace(old, count=old.count + 1)
         elif text and len(self._warnings) < _MOST:
             judgement = judged.judgement if judged and judged.judgement else Judgement.UNKNOWN
             why = judged.why if judged else ""
@@ -158,7 +157,7 @@ class BootBuilder:
         frames, after = tuple(self._frames), self.shutdown
         self._frames.clear()
         if old:
-            self._errors[key] = _again(old)
+            self._errors[key] = msgspec.structs.replace(old, count=old.count + 1)
             return
         if len(self._errors) >= _ERRORS:
             return
@@ -173,15 +172,16 @@ class BootBuilder:
             after_shutdown=after,
         )
 
-    def hit(self, probe: str, text: str, line: int) -> None:
-        """Take in a phrase somebody asked for."""
+    def hit(self, probe: str, text: str, line: int, *, severe: bool) -> None:
+        """Take in a phrase somebody asked for; a severe line displaces a harmless one."""
         old = self._hits.get(probe)
-        if old and not (old.after_shutdown and not self.shutdown):
-            first, count, phase, kept = old.line, old.count + 1, old.phase, old.text
-            after = old.after_shutdown
+        if old is None or (severe and not old.severe):
+            count = old.count + 1 if old else 1
+            self._hits[probe] = Hit(
+                probe, line, line, count, self.reached, text[:_TEXT_CHARS], severe, self.shutdown
+            )
         else:
-            first, count, phase, kept, after = line, 1, self.reached, text, self.shutdown
-        self._hits[probe] = Hit(probe, first, line, count, phase, kept[:_TEXT_CHARS], after)
+            self._hits[probe] = msgspec.structs.replace(old, last_line=line, count=old.count + 1)
 
     def finish(self, wordings: tuple[LogLine, ...]) -> BootLog:
         """The boot as it stands."""
@@ -244,19 +244,6 @@ _NO_DIGITS = {ord(digit): None for digit in "0123456789"}
 def _topic(wording: str) -> str:
     """Two wordings of one thing differ after an ``@`` only."""
     return wording.partition("@")[0]
-
-
-def _again(old: ErrorSeen) -> ErrorSeen:
-    return ErrorSeen(
-        old.kind,
-        old.message,
-        old.line,
-        old.phase,
-        old.process,
-        old.frames,
-        old.count + 1,
-        old.after_shutdown,
-    )
 
 
 def holds_for(releases: str, version: str) -> bool | None:

@@ -23,6 +23,7 @@ from sparkproof.formats.vllm_log.phrases import (
 BOOTS_KEPT = 8
 """Boots that a reading holds; of more, the last ones."""
 _ACCESS = b' HTTP/1.1" '
+_MILD = frozenset({"DEBUG", "INFO", "WARNING"})
 _NEW_BOOT = frozenset({"banner", "command", "engine"})
 
 
@@ -143,7 +144,8 @@ class LogReader:
             return
         pattern = self._index.probe_patterns[position]
         if pattern is None or pattern.search(record.message):
-            self._current.hit(probe.id, record.message.strip(), number)
+            severe = record.level not in _MILD
+            self._current.hit(probe.id, record.message.strip(), number, severe=severe)
 
     def _apply(self, wording: LogLine, groups: dict[str, str], record: Record, number: int) -> None:
         event = wording.event
