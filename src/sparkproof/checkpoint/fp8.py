@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkproof.checkpoint.declared import NOT_LISTED, Declared, Listed, ignored, unreadable
 from sparkproof.checkpoint.layout import TOPIC, Module
-from sparkproof.checkpoint.matching import TargetList, Work
+from sparkproof.checkpoint.matching import TargetList, Work, shown
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
     Activations,
@@ -22,11 +22,13 @@ _NEVER = frozenset({LayerClass.LM_HEAD, LayerClass.EMBEDDING})
 class Fp8:
     """A `Declarer` for ``quant_method: fp8``; output layer and embedding stay as they are."""
 
-    def __init__(self, block: QuantDeclaration, work: Work) -> None:
+    def __init__(self, block: QuantDeclaration, work: Work, expert_dtype: str = "") -> None:
         self._where = f"{block.where}.{block.ignore_field}"
         self._skip = TargetList(block.ignore, work)
         self._declared = _read(block)
         self._block = block
+        self._experts = _read_experts(block, block.store_dtype or expert_dtype)
+        self._asked = False
 
     def declare(self, module: Module) -> Declared:
         """What the declaration says of one module."""
@@ -37,17 +39,21 @@ class Fp8:
             return ignored(skip, self._where)
         if module.layer_class in _NEVER or "Linear" not in module.classes:
             return NOT_LISTED
+        if self._experts and module.layer_class is LayerClass.EXPERTS:
+            self._asked = True
+            return self._experts
         return self._declared
 
     def unplaced(self) -> tuple[Listed, ...]:
-        """There is no map."""
-        return ()
+        """Experts of another type, where no layer is known to have them."""
+        if self._experts is None or self._asked:
+            return ()
+        return (Listed(LayerClass.EXPERTS, self._experts, "every expert"),)
 
     def remarks(self) -> tuple[tuple[Unknown, ...], tuple[Note, ...]]:
         """An activation scheme or block that is not known."""
-        if self._declared.scheme is not QuantScheme.UNKNOWN:
-            return (), ()
-        return (Unknown(self._block.where, self._declared.detail, TOPIC),), ()
+        odd = [d for d in (self._declared, self._experts) if d and d.scheme == "unknown"]
+        return tuple(Unknown(self._block.where, d.detail, TOPIC) for d in odd), ()
 
 
 def _read(block: QuantDeclaration) -> Declared:
@@ -63,6 +69,12 @@ def _read(block: QuantDeclaration) -> Declared:
         return _unknown(block, "blocks of weights with static activations")
     detail = f"blocks of {sides[0]}x{sides[1]}; activations dynamic"
     return _known(block, QuantScheme.FP8_BLOCK, Activations.FP8_DYNAMIC_BLOCK, detail)
+
+
+def _read_experts(block: QuantDeclaration, dtype: str) -> Declared | None:
+    if dtype in ("", "fp8"):
+        return None
+    return _unknown(block, f"experts stored as {shown(dtype)}, which is not read yet")
 
 
 def _known(

@@ -38,7 +38,7 @@ class Module(msgspec.Struct, frozen=True):
         runtime_name: as vLLM names it.
         layer: decoder layer, -1 outside of them.
         projection: the name without what tells layers apart.
-        fusion: equal for modules that vLLM loads as one layer ("" for none).
+        fusion: name of the layer that vLLM loads it into with others ("" for none).
     """
 
     layer_class: LayerClass
@@ -50,9 +50,18 @@ class Module(msgspec.Struct, frozen=True):
     fusion: str = ""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Every name an entry may use, the checkpoint's first."""
+    def own_names(self) -> tuple[str, ...]:
+        """The checkpoint's name and, where it differs, vLLM's."""
         return (self.name,) if self.name == self.runtime_name else (self.name, self.runtime_name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name an entry may use, the module's own first."""
+        if not self.fusion:
+            return self.own_names
+        leaf = self.fusion.rpartition(".")[2]
+        fused = (f"{name.rpartition('.')[0]}.{leaf}" for name in self.own_names)
+        return (*self.own_names, *fused)
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -86,10 +95,7 @@ def lay_out(config: ModelConfig, hints: Iterable[str]) -> Layout:
         builder = _Builder(generic_family(), "model.", config)
         modules = builder.build([possible] * PROBED_LAYERS, possible)
         return Layout(tuple(modules), "", counted=False, unknowns=tuple(unknowns))
-    body = next(
-        (family.architectures[a] for a in config.architectures if a in family.architectures),
-        "model.language_model." if config.nested else "model.",
-    )
+    body = family.body(config.architectures, nested=config.nested)
     if not kinds:
         unknowns.append(Unknown(config.where, "num_hidden_layers is not declared", TOPIC))
     outside = _outside(config)
@@ -195,7 +201,7 @@ class _Builder:
         self._family = family
         self._body = body
         self._config = config
-        self._fused = {leaf: str(at) for at, group in enumerate(family.fused) for leaf in group}
+        self._fused = {leaf: name for name, group in family.fused.items() for leaf in group}
 
     def build(self, per_layer: list[frozenset[On]], outside: frozenset[On]) -> Iterator[Module]:
         layered = [p for p in self._family.parts if p.on not in (On.TOP, On.VISION, On.DRAFT)]
@@ -225,7 +231,7 @@ class _Builder:
 
     def _module(self, part: Part, name: str, projection: str, layer: int) -> Module:
         prefix, _, leaf = name.rpartition(".")
-        group = self._fused.get(leaf, "")
+        fused = self._fused.get(leaf)
         return Module(
             layer_class=part.layer_class,
             name=name,
@@ -233,5 +239,5 @@ class _Builder:
             projection=projection.rpartition(".")[2] if layer >= 0 else projection,
             classes=part.classes,
             layer=layer,
-            fusion=f"{prefix}:{group}" if group else "",
+            fusion=f"{prefix}.{fused}" if fused else "",
         )

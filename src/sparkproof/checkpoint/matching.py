@@ -128,7 +128,9 @@ class TargetList:
         fault = item.fault
         if item.pattern:
             try:
-                hits = [self._work.match(item.pattern, name) for name in module.names]
+                hits = [self._work.match(item.pattern, name) for name in module.own_names]
+                if not any(hits) and self._matches_fused(item.pattern, module):
+                    return Hit(item.entry, DeclaredBy.PATTERN, item.rank)
             except FormatError as error:
                 fault = error.reason
             else:
@@ -136,6 +138,10 @@ class TargetList:
                 found = Hit(item.entry, DeclaredBy.PATTERN, item.rank, one_name=one)
                 return found if any(hits) else None
         return Hit(item.entry, DeclaredBy.PATTERN, item.rank, unreadable=fault)
+
+    def _matches_fused(self, pattern: NamePattern, module: Module) -> bool:
+        fused = module.names[len(module.own_names) :]
+        return any(self._work.match(pattern, name) for name in fused)
 
     def _by_parent(self, module: Module) -> Hit | None:
         for name in module.names:

@@ -28,6 +28,7 @@ from sparkproof.core.observations.checkpoint_profile import (
     QuantScheme,
 )
 from sparkproof.core.unknown import Unknown
+from sparkproof.facts.model_families import find_family
 from sparkproof.formats.hf_config import ModelConfig, QuantDeclaration
 
 _ORDER = tuple(LayerClass)
@@ -86,7 +87,7 @@ def profile_checkpoint(
         name: what the user calls the checkpoint.
     """
     block = config.quantization or quant
-    declarer = _declarer(block, quant)
+    declarer = _declarer(config, block, quant)
     layout = lay_out(config, _entries(block, quant))
     readings = [(m, _tied(config, m) or declarer.declare(m)) for m in layout.modules]
     unplaced = declarer.unplaced()
@@ -120,14 +121,21 @@ def profile_checkpoint(
     )
 
 
-def _declarer(block: QuantDeclaration | None, quant: QuantDeclaration | None) -> Declarer:
+def _expert_dtype(config: ModelConfig) -> str:
+    family = find_family(config.architectures, config.model_type)
+    return config.expert_dtype or (family.expert_dtype if family else "")
+
+
+def _declarer(
+    config: ModelConfig, block: QuantDeclaration | None, quant: QuantDeclaration | None
+) -> Declarer:
     work = Work()
     if block is None:
         return _Nothing()
     if block.method == "compressed-tensors":
         return CompressedTensors(block, work)
     if block.method == "fp8":
-        return Fp8(block, work)
+        return Fp8(block, work, _expert_dtype(config))
     if block.method.startswith("modelopt") and block.algo == MIXED:
         return ModelOptMixed(with_layers(block, quant), work)
     if block.method.startswith("modelopt"):

@@ -50,7 +50,10 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         architectures: ``architectures`` entry to the prefix of its decoder.
         renames: checkpoint name to vLLM's module name, replaced once, in this order.
-        fused: projections that vLLM loads as one layer, so that they must share a format.
+        fused: projections that vLLM loads as one layer, by that layer's name; they must share
+            a format, and an entry may use either name.
+        expert_dtype: what the experts are stored in where the config does not say ("" for
+            what the quantization method says).
     """
 
     id: str
@@ -61,7 +64,14 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     checked: date
     renames: tuple[tuple[str, str], ...] = ()
-    fused: tuple[tuple[str, ...], ...] = ()
+    fused: dict[str, tuple[str, ...]] = {}
+    expert_dtype: str = ""
+
+    def body(self, architectures: tuple[str, ...], *, nested: bool) -> str:
+        """The decoder's prefix: by architecture, else the one that fits a nested text model."""
+        known = [self.architectures[a] for a in architectures if a in self.architectures]
+        every = known or list(self.architectures.values())
+        return next((body for body in every if known or (_NESTED in body) == nested), every[0])
 
     def runtime_name(self, name: str, body: str) -> str:
         """vLLM's name of a module, from the checkpoint's; text-only variants nest nothing."""

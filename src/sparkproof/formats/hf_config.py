@@ -14,7 +14,7 @@ _MAX_LAYERS = 4096
 _MAX_EXPERTS = 65536
 _TEXT_CONFIGS = ("text_config", "language_config", "llm_config")
 _VISION_CONFIGS = ("vision_config", "visual_config", "vision_tower_config")
-_EXPERT_COUNTS = ("num_experts", "n_routed_experts", "num_local_experts")
+_EXPERT_COUNTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 _DRAFT_COUNTS = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers")
 _ORIGIN = "_sparkproof"
 
@@ -66,6 +66,7 @@ class QuantDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         algo: ModelOpt's ``quant_algo``, upper case.
         ignore_field: name of the key that `ignore` was read from ("" for none).
         kv_bits, kv_kind, kv_strategy, kv_dynamic: the declared KV-cache format (0 for none).
+        store_dtype: type that FP8 checkpoints store their experts in, where it is another.
         kv_algo: ModelOpt's older ``kv_cache_quant_algo``, upper case.
     """
 
@@ -80,6 +81,7 @@ class QuantDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     group_size: int = 0
     weight_block_size: tuple[int, ...] = ()
     activation_scheme: str = ""
+    store_dtype: str = ""
     kv_bits: int = 0
     kv_kind: str = ""
     kv_strategy: str = ""
@@ -131,6 +133,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sparse_step: int = 1
     shared_expert: bool = False
     draft_layers: int = 0
+    expert_dtype: str = ""
     nested: bool = False
     vision: bool = False
     tied_embeddings: bool = False
@@ -170,6 +173,7 @@ def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
         sparse_step=inner.integer("decoder_sparse_step", 1, high=_MAX_LAYERS),
         shared_expert=_has_shared_expert(inner),
         draft_layers=_first_count(_DRAFT_COUNTS, inner, _MAX_LAYERS),
+        expert_dtype=_first_text(("expert_dtype",), inner, top).lower(),
         nested=text is not None,
         vision=any(key in top for key in _VISION_CONFIGS),
         tied_embeddings=(text if text and "tie_word_embeddings" in text else top).flag(
@@ -233,6 +237,7 @@ def _parse_block(block: Fields, where: str) -> QuantDeclaration:
         group_size=inner.integer("group_size", low=-1),
         weight_block_size=inner.integers("weight_block_size"),
         activation_scheme=inner.text("activation_scheme").lower(),
+        store_dtype=inner.text("store_dtype").lower(),
         kv_bits=kv.integer("num_bits", high=64) if kv else 0,
         kv_kind=kv.text("type") if kv else "",
         kv_strategy=kv.text("strategy") if kv else "",

@@ -333,7 +333,7 @@ class _Run:
         if self._steps > _STEP_LIMIT:
             raise FormatError(f"pattern `{self._pattern}` costs too much to match")
         if isinstance(node, _Chars):
-            return self._chars(node, starts)
+            return (starts & self._hits(node)) << 1
         if isinstance(node, _Sequence):
             return reduce(lambda at, part: self.move(part, at) if at else 0, node.parts, starts)
         if isinstance(node, _Choice):
@@ -344,11 +344,24 @@ class _Run:
             return self._keep(starts, lambda bit: bool(self.move(node.body, bit)) != node.negative)
         return self._edge(node, starts)
 
-    def _chars(self, node: _Chars, starts: int) -> int:
+    def _hits(self, node: _Chars) -> int:
+        """The positions of characters that `node` takes."""
         hits = reduce(or_, (self._where.get(char, 0) for char in node.chars), 0)
-        return (starts & (self._all & ~hits if node.inverted else hits)) << 1
+        return self._all & ~hits if node.inverted else hits
+
+    def _run_along(self, starts: int, hits: int) -> int:
+        """Any number of steps over `hits`, in doubling strides."""
+        reached, stride = starts, 1
+        while stride <= len(self._name):
+            reached |= (reached & hits) << stride
+            hits &= hits >> stride
+            stride *= 2
+        return reached
 
     def _repeat(self, node: _Repeat, starts: int) -> int:
+        if isinstance(node.body, _Chars) and node.most is None and node.least < 2:
+            hits = self._hits(node.body)
+            return self._run_along((starts & hits) << 1 if node.least else starts, hits)
         at = starts
         for _ in range(node.least):
             after = self.move(node.body, at)

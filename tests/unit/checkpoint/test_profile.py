@@ -302,6 +302,25 @@ def test_fp8(block: Mapping[str, Any], scheme: str, activations: Activations) ->
     assert bool(found.unknowns) == (scheme == "unknown")
 
 
+@pytest.mark.parametrize(
+    ("stated", "scheme"),
+    [({}, "unknown"), ({"expert_dtype": "fp4"}, "unknown"), ({"expert_dtype": "fp8"}, "fp8-block")],
+)
+def test_experts_stored_in_another_type(stated: dict[str, str], scheme: str) -> None:
+    model = {
+        "architectures": ["DeepseekV4ForCausalLM"],
+        "num_hidden_layers": 2,
+        "n_routed_experts": 8,
+        **stated,
+    }
+    block = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
+    found = profile(model, block)
+    assert schemes(found, LayerClass.EXPERTS) == [(scheme, "")]
+    assert schemes(found, LayerClass.ATTENTION) == [("fp8-block", "")]
+    bare = profile({"architectures": ["Novel"]}, {**block, "store_dtype": "mxfp4"})
+    assert schemes(bare, LayerClass.EXPERTS) == [("unknown", "every expert")]
+
+
 def test_hybrid_pattern_gives_each_layer_its_kind() -> None:
     found = profile(NEMOTRON_H, modelopt("NVFP4"))
     assert found.num_layers == 6
