@@ -1,0 +1,78 @@
+"""Where a vLLM release keeps what selects its kernels: hints, dated, as data."""
+
+from __future__ import annotations
+
+from datetime import date
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+
+class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One selection function.
+
+    Attributes:
+        places: ``module:function``, tried in order.
+        enum: name of the backend enumeration in the function's module ("" for none).
+        dispatch: function there that maps a member to its classes.
+        cli: function or dict there that maps the flag's values.
+        listed: dict or list there that holds the order.
+        ask: what candidate classes are asked first.
+        needs_list: the function means this oracle only in releases that bind `listed`.
+        assume: settings that are fixed while the function is read.
+        assume_none: settings that are taken as not given.
+    """
+
+    id: str
+    flag: str
+    places: tuple[str, ...]
+    ask: str
+    enum: str = ""
+    dispatch: str = ""
+    cli: str = ""
+    listed: str = ""
+    needs_list: bool = False
+    assume: dict[str, bool] = {}
+    assume_none: tuple[str, ...] = ()
+
+
+class AttentionLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How attention backends are ordered and asked; places as ``module:symbol``."""
+
+    priorities: str
+    enums: tuple[str, ...]
+    ask: str
+    raises: str
+
+
+class OptionLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the values of one option stand.
+
+    Attributes:
+        literal: ``module:Name`` of the type that lists them.
+        field: ``module:Class.field`` that holds the default.
+        open: other values are taken too.
+    """
+
+    flag: str
+    literal: str
+    field: str
+    open: bool = False
+
+
+class ReleaseLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All hints, with where they were taken from and when."""
+
+    source: str
+    checked: date
+    oracle: tuple[OracleLayout, ...]
+    attention: AttentionLayout
+    option: tuple[OptionLayout, ...]
+
+
+@cache
+def load_release_layout() -> ReleaseLayout:
+    """The hints as shipped."""
+    data = files("sparkproof.facts").joinpath("data/release/layout.toml").read_bytes()
+    return msgspec.toml.decode(data, type=ReleaseLayout)

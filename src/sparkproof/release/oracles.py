@@ -1,0 +1,243 @@
+"""Selection functions with everything behind them: members, classes, flags, order, branches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TypeVar
+
+from sparkproof.core.condition import Condition, Scalar, Setting
+from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.release_surface import CliName, Dispatch, Member, Oracle
+from sparkproof.core.unknown import Unknown
+from sparkproof.facts.release_layout import OracleLayout
+from sparkproof.release.reading import (
+    constant_defaults,
+    find_function,
+    read_branches,
+    run_function,
+)
+from sparkproof.release.symbolic import lookup
+from sparkproof.release.symbolic.expressions import enum_members
+from sparkproof.release.symbolic.interpreter import Run, Session
+from sparkproof.release.symbolic.modules import Module
+from sparkproof.release.symbolic.trace import Trace
+from sparkproof.release.symbolic.values import (
+    ClassValue,
+    EnumValue,
+    FuncValue,
+    Lit,
+    Seq,
+    Table,
+    Value,
+    text_of,
+)
+
+T = TypeVar("T")
+
+
+class OracleReader:
+    """Reads one oracle; what can't be read is kept as an `Unknown` of that oracle."""
+
+    def __init__(self, session: Session, layout: OracleLayout) -> None:
+        self._session = session
+        self._layout = layout
+        self._unknowns: list[Unknown] = []
+
+    def read(self) -> Oracle | Unknown:
+        """The oracle, or why there is none."""
+        layout = self._layout
+        function = next(filter(None, (self._function(place) for place in layout.places)), None)
+        if function is None:
+            return self._unknown(self._missing_place(), "no selection function where it is known")
+        module = self._session.table.get(function.module)
+        assert module is not None
+        if layout.needs_list and layout.listed not in module.bindings:
+            return self._unknown(f"{module.path}:{layout.listed}", "no list of candidates")
+        return Oracle(
+            id=layout.id,
+            source=module.source(function.node, function.symbol),
+            flag=layout.flag,
+            members=self._try(lambda: self._members(module), ()),
+            dispatch=self._try(lambda: self._dispatch(module), ()),
+            cli=self._try(lambda: self._cli(module), ()),
+            listed=self._try(lambda: self._listed(module, function), ()),
+            branches=self._try(lambda: self._branches(function), ()),
+            arguments=constant_defaults(function),
+            assumed=self._assumed(),
+            unknowns=tuple(self._unknowns),
+        )
+
+    def _function(self, place: str) -> FuncValue | None:
+        module, name = place.split(":")
+        return find_function(self._session, module, name)
+
+    def _missing_place(self) -> str:
+        module, name = self._layout.places[0].split(":")
+        return f"{self._session.table.path_of(module)}:{name}"
+
+    def _unknown(self, where: str, why: str) -> Unknown:
+        return Unknown(where=where, why=why, topic=f"select/{self._layout.id}")
+
+    def _try(self, read: Callable[[], T], fallback: T) -> T:
+        try:
+            return read()
+        except FormatError as error:
+            self._unknowns.append(Unknown.from_error(error, f"select/{self._layout.id}"))
+            return fallback
+
+    def _assumed(self) -> tuple[tuple[str, Scalar], ...]:
+        none: list[tuple[str, Scalar]] = [(path, None) for path in self._layout.assume_none]
+        return (*self._layout.assume.items(), *none)
+
+    def _branches(self, function: FuncValue) -> tuple:  # type: ignore[type-arg]
+        assume: dict[Condition, bool] = {
+            Setting(path): value for path, value in self._layout.assume.items()
+        }
+        for path in self._layout.assume_none:
+            assume[Setting(path, "==", None)] = True
+            assume[Setting(path)] = False
+        return read_branches(self._session, function, assume)
+
+    def _members(self, module: Module) -> tuple[Member, ...]:
+        if not self._layout.enum or self._layout.enum not in module.bindings:
+            return ()
+        run = Run(self._session, Trace([]))
+        owner = run.module_name(module.name, self._layout.enum)
+        if not isinstance(owner, ClassValue) or not lookup.is_enum(run, owner):
+            raise FormatError("no enumeration", where=f"{module.path}:{self._layout.enum}")
+        return read_members(run, owner)
+
+    def _dispatch(self, module: Module) -> tuple[Dispatch, ...]:
+        if not self._layout.dispatch:
+            return ()
+        function = find_function(self._session, module.name, self._layout.dispatch)
+        run = Run(self._session, Trace([]))
+        owner = run.module_name(module.name, self._layout.enum)
+        if function is None or not isinstance(owner, ClassValue):
+            raise FormatError("no class dispatch", where=f"{module.path}:{self._layout.dispatch}")
+        found = [
+            self._dispatched(function, item)
+            for item in enum_members(owner, run.frame(module))
+            if isinstance(item, EnumValue)
+        ]
+        return tuple(item for item in found if item is not None)
+
+    def _dispatched(self, function: FuncValue, member: EnumValue) -> Dispatch | None:
+        parameter = function.node.args.args[0].arg
+        paths = run_function(self._session, function, {parameter: member})
+        source = self._session.table.path_of(function.module)
+        for path in paths:
+            names = _class_names(path.outcome.value)
+            if names:
+                place = self._session.table.get(function.module)
+                assert place is not None
+                return Dispatch(member.name, names, place.source(function.node, function.symbol))
+            if path.outcome.value is not None:
+                raise FormatError(
+                    f"{member.name} has no class", where=f"{source}:{function.symbol}"
+                )
+        return None
+
+    def _cli(self, module: Module) -> tuple[CliName, ...]:
+        name = self._layout.cli
+        if not name or name not in module.bindings:
+            return ()
+        statement = module.bindings[name][-1]
+        run = Run(self._session, Trace([]))
+        node = _mapping_in(statement)
+        if node is None:
+            raise FormatError("no mapping of flag values", where=f"{module.path}:{name}")
+        table = run.evaluate(node, run.frame(module))
+        assert isinstance(table, Table)
+        source = module.source(node, name)
+        return tuple(CliName(text_of(key), _names(value), source) for key, value in table.items)
+
+    def _listed(self, module: Module, function: FuncValue) -> tuple[str, ...]:
+        run = Run(self._session, Trace([]))
+        if self._layout.listed in module.bindings:
+            value = run.module_name(module.name, self._layout.listed)
+            if isinstance(value, Table):
+                value = next(
+                    (v for k, v in value.items if isinstance(k, EnumValue) and k.name == "CUDA"),
+                    Seq("list"),
+                )
+            return _names(value)
+        return _first_list(module, function.node)
+
+
+def read_members(run: Run, owner: ClassValue) -> tuple[Member, ...]:
+    """The members of an enumeration, with other names for one marked."""
+    found = lookup.class_node(run, owner)
+    if found is None:
+        return ()
+    module, node = found
+    members: list[Member] = []
+    for statement in node.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        for target in targets:
+            if isinstance(target, ast.Name) and not target.id.startswith("_"):
+                member = lookup.enum_member(run, owner, target.id)
+                alias = member.name if member.name != target.id else ""
+                label = text_of(lookup.enum_value(run, member))
+                members.append(
+                    Member(target.id, label, module.source(statement, owner.name), alias_of=alias)
+                )
+    return tuple(members)
+
+
+def _class_names(value: Value | None) -> tuple[str, ...]:
+    if isinstance(value, ClassValue):
+        return (value.name,)
+    if isinstance(value, Seq):
+        return tuple(item.name for item in value.values if isinstance(item, ClassValue))
+    return ()
+
+
+def _names(value: Value) -> tuple[str, ...]:
+    if isinstance(value, Seq):
+        return tuple(name for item in value.values for name in _names(item))
+    if isinstance(value, EnumValue | ClassValue):
+        return (value.name,)
+    raise FormatError(f"`{text_of(value)}` names no backend")
+
+
+def _mapping_in(statement: ast.stmt) -> ast.Dict | None:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Dict) and node.keys and all(map(_is_text, node.keys)):
+            return node
+    return None
+
+
+def _is_text(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _first_list(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
+    """The first list of enumeration members in the function or one it calls in its module."""
+    called = {
+        node.func.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    helpers = [
+        statement
+        for statement in module.tree.body
+        if isinstance(statement, ast.FunctionDef) and statement.name in called
+    ]
+    for body in (function, *helpers):
+        for node in ast.walk(body):
+            names = _attribute_names(node)
+            if len(names) > 1:
+                return names
+    return ()
+
+
+def _attribute_names(node: ast.AST) -> tuple[str, ...]:
+    if not isinstance(node, ast.List):
+        return ()
+    names = tuple(item.attr for item in node.elts if isinstance(item, ast.Attribute))
+    return names if len(names) == len(node.elts) else ()
+
+
+__all__ = ["Lit", "OracleReader", "read_members"]

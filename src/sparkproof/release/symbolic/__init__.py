@@ -1,0 +1,1 @@
+"""Reading Python decisions without running them: a small symbolic interpreter."""

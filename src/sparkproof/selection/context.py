@@ -1,0 +1,172 @@
+"""Answers to the leaves of a condition, and what a refusal rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.condition import (
+    All,
+    Any,
+    Condition,
+    Const,
+    DeviceTest,
+    EnvTest,
+    Gate,
+    Leaf,
+    Not,
+    Scalar,
+    Setting,
+    Supports,
+    Tri,
+    compare,
+    evaluate,
+    open_leaves,
+    render_condition,
+    render_leaf,
+)
+from sparkproof.core.finding import Confidence
+from sparkproof.core.observations.release_surface import Decision, Predicate, ReleaseSurface
+from sparkproof.selection.request import GateAnswers
+from sparkproof.selection.settings import Settings
+
+_OFF = ("", "0", "false", "no", "off", "none")
+_RANK = (Confidence.SHOWN, Confidence.DOCUMENTED, Confidence.REPORTED, Confidence.INFERRED)
+
+
+@dataclass
+class Context:
+    """Everything that is known for one prediction.
+
+    Attributes:
+        consulted: names of the gates that were answered on the way.
+    """
+
+    surface: ReleaseSurface
+    capability: ComputeCapability
+    settings: Settings
+    gates: GateAnswers
+    env: dict[str, str]
+    consulted: set[str] = field(default_factory=set)
+
+    def leaf(self, item: Leaf) -> Tri:
+        """Answer a gate, variable, setting or class; unread tests stay unknown."""
+        if isinstance(item, Gate):
+            return self._gate(item.name)
+        if isinstance(item, EnvTest):
+            return self._variable(item)
+        if isinstance(item, Setting):
+            return self._setting(item)
+        if isinstance(item, Supports):
+            return self._class(item)
+        return Tri.UNKNOWN
+
+    def _gate(self, name: str) -> Tri:
+        found = self.gates.get(name)
+        if found is None:
+            return Tri.UNKNOWN
+        self.consulted.add(name)
+        return found.answer
+
+    def _variable(self, item: EnvTest) -> Tri:
+        stated = self.env.get(item.name)
+        if item.op == "set":
+            return Tri.of(stated is not None)
+        value: Scalar = stated if stated is not None else self._default(item.name)
+        if item.op == "truthy":
+            return Tri.of(str(value or "").strip().lower() not in _OFF)
+        if isinstance(item.value, bool):
+            return Tri.of((str(value or "").lower() not in _OFF) is item.value)
+        if item.op == "==" and stated is not None and item.value is not None:
+            return Tri.of(stated == str(item.value))
+        return Tri.of(compare(value, item.op, item.value))
+
+    def _default(self, name: str) -> Scalar:
+        return next((item.default for item in self.surface.env if item.name == name), None)
+
+    def _setting(self, item: Setting) -> Tri:
+        path, _, modulus = item.path.partition(" % ")
+        if path in self.settings:
+            value = self.settings[path]
+            if modulus:
+                if not isinstance(value, int) or not modulus.isdigit() or modulus == "0":
+                    return Tri.UNKNOWN
+                value %= int(modulus)
+            return Tri.of(compare(value, item.op, item.value))
+        if item.op == "==" and item.value is None:
+            inside = f"{path}."
+            return Tri.NO if any(key.startswith(inside) for key in self.settings) else Tri.UNKNOWN
+        if path.startswith(("moe.moe_parallel_config.", "isinstance(")):
+            return Tri.of(compare(False, item.op, item.value))  # noqa: FBT003
+        return Tri.UNKNOWN
+
+    def _class(self, item: Supports) -> Tri:
+        predicate = self.surface.predicate(item.implementation, item.method)
+        if predicate is None:
+            return Tri.UNKNOWN
+        answers = {decision.accepts for decision, _ in self.under(item).possible(predicate)}
+        return Tri.of(answers.pop()) if len(answers) == 1 else Tri.UNKNOWN
+
+    def under(self, item: Supports) -> Context:
+        """The same, with what the caller fixed."""
+        given = {
+            path: value
+            for path, value in item.given
+            if not (isinstance(value, str) and value.startswith("{"))
+        }
+        return replace(self, settings={**self.settings, **given}) if given else self
+
+    def possible(self, predicate: Predicate) -> list[tuple[Decision, Tri]]:
+        """The decisions that may be the one, up to the first that certainly is."""
+        found: list[tuple[Decision, Tri]] = []
+        for decision in predicate.decisions:
+            answer = evaluate(decision.when, self)
+            if answer is not Tri.NO:
+                found.append((decision, answer))
+            if answer is Tri.YES:
+                break
+        return found
+
+    def open_names(self, condition: Condition) -> tuple[str, ...]:
+        """Names of the open questions that an unknown answer hangs on, classes opened up."""
+        names: list[str] = []
+        for leaf in open_leaves(condition, self):
+            predicate = (
+                self.surface.predicate(leaf.implementation, leaf.method)
+                if isinstance(leaf, Supports)
+                else None
+            )
+            if predicate is None or not isinstance(leaf, Supports):
+                names.append(render_leaf(leaf))
+                continue
+            inner = self.under(leaf)
+            for decision, answer in inner.possible(predicate):
+                if answer is Tri.UNKNOWN:
+                    names.extend(inner.open_names(decision.when))
+        return tuple(dict.fromkeys(names))
+
+    def blame(self, condition: Condition) -> Iterator[str]:
+        """What makes a condition fail, in words."""
+        yield from _blame(condition, self, wanted=Tri.YES)
+
+    def confidence(self) -> Confidence:
+        """The weakest of the gate answers that were used."""
+        used = [self.gates[name].confidence for name in self.consulted]
+        return max(used, key=_RANK.index, default=Confidence.SHOWN)
+
+
+def _blame(condition: Condition, context: Context, *, wanted: Tri) -> Iterator[str]:
+    if isinstance(condition, Not):
+        yield from _blame(condition.item, context, wanted=wanted.negated())
+    elif isinstance(condition, All | Any):
+        for part in condition.items:
+            if evaluate(part, context) is wanted.negated():
+                yield from _blame(part, context, wanted=wanted)
+    elif not isinstance(condition, Const) and evaluate(condition, context) is wanted.negated():
+        text = render_condition(condition)
+        if isinstance(condition, Gate) and condition.name in context.gates:
+            text = context.gates[condition.name].reason or text
+            yield text
+        elif isinstance(condition, DeviceTest | EnvTest | Setting | Gate):
+            yield text if wanted is Tri.NO else f"not {text}"

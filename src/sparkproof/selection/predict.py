@@ -1,0 +1,315 @@
+"""Predict the pick of each oracle for each layer class."""
+
+from __future__ import annotations
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.condition import EnvTest, Setting, Tri, evaluate, leaves, render_condition
+from sparkproof.core.finding import Confidence
+from sparkproof.core.observations.checkpoint_profile import (
+    CheckpointProfile,
+    LayerClass,
+    LayerFormat,
+    QuantScheme,
+)
+from sparkproof.core.observations.release_surface import Branch, Oracle, ReleaseSurface
+from sparkproof.core.prediction import How, Outcome, Prediction, Step
+from sparkproof.selection.context import Context
+from sparkproof.selection.request import Choices, GateAnswers
+from sparkproof.selection.settings import layer_settings, linear_choice
+from sparkproof.selection.walk import bypassed, explain, fill, walk
+
+ATTENTION = "attention/backend"
+_EXPERTS = {
+    QuantScheme.UNQUANTIZED: "moe/unquantized",
+    QuantScheme.NVFP4_W4A4: "moe/nvfp4",
+    QuantScheme.NVFP4_W4A16: "moe/nvfp4",
+    QuantScheme.FP8_TENSOR: "moe/fp8",
+    QuantScheme.FP8_CHANNEL: "moe/fp8",
+    QuantScheme.FP8_BLOCK: "moe/fp8",
+}
+_DENSE = {
+    QuantScheme.NVFP4_W4A4: "dense/nvfp4",
+    QuantScheme.NVFP4_W4A16: "dense/nvfp4",
+    QuantScheme.FP8_TENSOR: "dense/fp8",
+    QuantScheme.FP8_CHANNEL: "dense/fp8",
+    QuantScheme.FP8_BLOCK: "dense/fp8-block",
+    QuantScheme.FP8_W8A16: "dense/fp8-w8a16",
+}
+PLAIN_LINEAR = "torch"
+
+
+def oracle_of(layer: LayerFormat) -> str:
+    """Id of the oracle that decides for a layer format, "" where none does."""
+    book = _EXPERTS if layer.layer_class is LayerClass.EXPERTS else _DENSE
+    return book.get(layer.scheme, "")
+
+
+def predict(
+    surface: ReleaseSurface,
+    capability: ComputeCapability,
+    layer: LayerFormat,
+    *,
+    profile: CheckpointProfile,
+    choices: Choices = Choices(),  # noqa: B008
+    gates: GateAnswers | None = None,
+) -> Prediction:
+    """The pick for one layer format."""
+    if layer.scheme is QuantScheme.UNQUANTIZED and layer.layer_class is not LayerClass.EXPERTS:
+        return _plain(layer)
+    return _Predictor(surface, capability, layer, profile, choices, gates or {}).run(
+        oracle_of(layer), str(layer.layer_class)
+    )
+
+
+def predict_attention(
+    surface: ReleaseSurface,
+    capability: ComputeCapability,
+    *,
+    profile: CheckpointProfile,
+    choices: Choices = Choices(),  # noqa: B008
+    gates: GateAnswers | None = None,
+) -> Prediction:
+    """The attention backend for full attention layers."""
+    layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
+    predictor = _Predictor(surface, capability, layer, profile, choices, gates or {})
+    prediction = predictor.run(ATTENTION, "attention-backend")
+    kv = str(predictor.context.settings["kv_cache_dtype"])
+    return _with_scheme(prediction, f"kv-cache {kv}")
+
+
+def _with_scheme(prediction: Prediction, scheme: str) -> Prediction:
+    fields = {name: getattr(prediction, name) for name in prediction.__struct_fields__}
+    return Prediction(**{**fields, "scheme": scheme})
+
+
+def _plain(layer: LayerFormat) -> Prediction:
+    step = Step(PLAIN_LINEAR, Outcome.TAKEN, "unquantized linear layers go to torch (cuBLAS)")
+    return Prediction(
+        subject=str(layer.layer_class),
+        scheme=str(layer.scheme),
+        oracle="",
+        steps=(step,),
+        selected=PLAIN_LINEAR,
+        how=How.SCHEME,
+        reason="no quantization, so no kernel is selected: torch's own matrix product",
+        confidence=Confidence.INFERRED,
+        evidence=layer.evidence,
+    )
+
+
+class _Predictor:
+    def __init__(
+        self,
+        surface: ReleaseSurface,
+        capability: ComputeCapability,
+        layer: LayerFormat,
+        profile: CheckpointProfile,
+        choices: Choices,
+        gates: GateAnswers,
+    ) -> None:
+        self.layer = layer
+        self.choices = choices
+        settings = layer_settings(layer, profile, choices)
+        self.context = Context(surface, capability, settings, gates, dict(choices.env))
+
+    def run(self, oracle_id: str, subject: str) -> Prediction:
+        oracle = self.context.surface.oracle(oracle_id) if oracle_id else None
+        if oracle is None or not oracle.branches:
+            return self._unreadable(oracle_id, subject, oracle)
+        complaint = self._refused_flag(oracle)
+        if complaint:
+            return self._prediction(oracle, subject, (), "", How.NONE, complaint, error=complaint)
+        for path, value in oracle.assumed:
+            if path in self.context.settings and self.context.settings[path] != value:
+                why = f"this version reads {oracle.id} only for {path} = {value}"
+                return self._prediction(oracle, subject, (), "", How.NONE, why)
+        return self._decide(oracle, subject)
+
+    def _unreadable(self, oracle_id: str, subject: str, oracle: Oracle | None) -> Prediction:
+        unknowns = oracle.unknowns if oracle is not None else self.context.surface.unknowns
+        topic = f"select/{oracle_id}"
+        unknown = next((item for item in unknowns if item.topic == topic), None)
+        why = f"{unknown.where}: {unknown.why}" if unknown else "no oracle is known for this scheme"
+        return Prediction(
+            subject=subject,
+            scheme=str(self.layer.scheme),
+            oracle=oracle_id,
+            steps=(),
+            selected="",
+            how=How.NONE,
+            reason=f"can't be predicted: {why}",
+            confidence=Confidence.INFERRED,
+            evidence=self.layer.evidence,
+        )
+
+    def _flag_value(self, oracle: Oracle) -> str:
+        values = {
+            "--moe-backend": self.choices.moe_backend,
+            "--linear-backend": linear_choice(self.layer, self.choices),
+            "--attention-backend": self.choices.attention_backend or "auto",
+        }
+        return values.get(oracle.flag, "auto")
+
+    def _refused_flag(self, oracle: Oracle) -> str:
+        """What is wrong with the flag's value in this release, "" if nothing."""
+        value = self._flag_value(oracle)
+        if value.lower() == "auto":
+            return ""
+        option = self.context.surface.option(oracle.flag)
+        if option is None:
+            topic = f"option/{oracle.flag}"
+            unread = any(item.topic == topic for item in self.context.surface.unknowns)
+            return "" if unread else f"this release has no {oracle.flag}"
+        same = value.lower().replace("-", "_") if option.normalises else value
+        names = {
+            item.lower() if oracle.flag == "--attention-backend" else item: item
+            for item in option.choices
+        }
+        wanted = same.lower() if oracle.flag == "--attention-backend" else same
+        if option.closed and wanted not in names:
+            return f"argument {oracle.flag}: invalid choice: '{value}' (choose from {', '.join(option.choices)})"
+        return ""
+
+    def _decide(self, oracle: Oracle, subject: str) -> Prediction:
+        possible: list[tuple[Branch, Tri]] = []
+        for branch in oracle.branches:
+            answer = evaluate(branch.when, self.context)
+            if answer is not Tri.NO:
+                possible.append((branch, answer))
+            if answer is Tri.YES:
+                break
+        if not possible:
+            return self._prediction(oracle, subject, (), "", How.NONE, "no way through applies")
+        if len(possible) == 1 or possible[0][1] is Tri.YES:
+            return self._along(oracle, subject, possible[0][0])
+        return self._open_branches(oracle, subject, [branch for branch, _ in possible])
+
+    def _open_branches(self, oracle: Oracle, subject: str, branches: list[Branch]) -> Prediction:
+        """Which way is taken hangs on something: name it, show where each way leads."""
+        results = [self._along(oracle, subject, branch) for branch in branches]
+        if len({(item.selected, item.error) for item in results}) == 1 and results[0].selected:
+            return results[-1]
+        gates = tuple(
+            dict.fromkeys(name for item in branches for name in self.context.open_names(item.when))
+        )
+        leads = tuple(
+            Step(
+                backend=result.selected or "none",
+                outcome=Outcome.UNDECIDED,
+                reason=f"if {render_condition(branch.when)}",
+                implementation=result.implementation,
+                gates=self.context.open_names(branch.when),
+                evidence=(branch.source.evidence("way through the selection"),),
+            )
+            for branch, result in zip(branches, results, strict=True)
+        )
+        reason = "depends on " + ", ".join(gates)
+        return self._prediction(oracle, subject, leads, "", How.NONE, reason)
+
+    def _along(self, oracle: Oracle, subject: str, branch: Branch) -> Prediction:
+        how, why = self._how(oracle, branch)
+        if branch.selected:
+            return self._forced(oracle, subject, branch, how, why)
+        steps = walk(branch, self.context)
+        tried = {step.backend for step in steps}
+        if how is not How.AUTO:
+            steps = (*bypassed(oracle, tried, why), *steps)
+        taken = next((step for step in steps if step.outcome is Outcome.TAKEN), None)
+        if taken is not None:
+            reason = why if how is not How.AUTO else "first candidate that accepts"
+            return self._prediction(
+                oracle,
+                subject,
+                steps,
+                taken.backend,
+                how,
+                reason,
+                implementation=taken.implementation,
+            )
+        open_steps = [step for step in steps if step.outcome is Outcome.UNDECIDED]
+        if open_steps:
+            gates = dict.fromkeys(name for step in open_steps for name in step.gates)
+            reason = "depends on " + ", ".join(gates)
+            return self._prediction(oracle, subject, steps, "", How.NONE, reason)
+        error = fill(branch.error, self.context)
+        if not branch.attempts:
+            _, places = explain(branch.when, self.context)
+            del places
+        return self._prediction(
+            oracle, subject, steps, "", How.NONE, "no candidate is left", error=error, branch=branch
+        )
+
+    def _forced(
+        self, oracle: Oracle, subject: str, branch: Branch, how: How, why: str
+    ) -> Prediction:
+        implementation = branch.implementation or branch.selected
+        step = Step(
+            backend=branch.selected,
+            outcome=Outcome.TAKEN,
+            reason=why,
+            implementation=implementation,
+            evidence=(branch.source.evidence("returned without a walk"),),
+        )
+        rest = bypassed(oracle, {branch.selected}, f"never asked: {why}")
+        return self._prediction(
+            oracle,
+            subject,
+            (step, *rest),
+            branch.selected,
+            how,
+            why,
+            implementation=implementation,
+            branch=branch,
+        )
+
+    def _how(self, oracle: Oracle, branch: Branch) -> tuple[How, str]:
+        """Why this way is taken, from what stands in its condition."""
+        asked = [leaf for leaf in leaves(branch.when) if self.context.leaf(leaf) is Tri.YES]
+        for leaf in asked:
+            if isinstance(leaf, EnvTest):
+                return How.FLAG, f"{leaf.name} is in effect"
+        value = self._flag_value(oracle)
+        if value.lower() != "auto":
+            if self._falls_back(oracle, branch, value):
+                return How.AUTO, f"{oracle.flag} {value} has no kernel for this layer type"
+            return How.FLAG, f"{oracle.flag} {value}"
+        for leaf in asked:
+            if isinstance(leaf, Setting) and leaf.path == "use_a16" and branch.selected:
+                return How.SCHEME, "4-bit weights with 16-bit activations are pinned to one kernel"
+        return How.AUTO, "automatic order"
+
+    def _falls_back(self, oracle: Oracle, branch: Branch, value: str) -> bool:
+        if oracle.flag != "--linear-backend" or not branch.attempts:
+            return False
+        wanted = {
+            name for item in oracle.cli if item.name == value.lower() for name in item.targets
+        }
+        return not any(attempt.implementation in wanted for attempt in branch.attempts)
+
+    def _prediction(
+        self,
+        oracle: Oracle,
+        subject: str,
+        steps: tuple[Step, ...],
+        selected: str,
+        how: How,
+        reason: str,
+        *,
+        implementation: str = "",
+        error: str = "",
+        branch: Branch | None = None,
+    ) -> Prediction:
+        source = branch.source if branch is not None else oracle.source
+        return Prediction(
+            subject=subject,
+            scheme=str(self.layer.scheme),
+            oracle=oracle.id,
+            steps=steps,
+            selected=selected,
+            how=how,
+            reason=reason,
+            confidence=self.context.confidence(),
+            implementation=implementation,
+            error=error,
+            evidence=(*self.layer.evidence, source.evidence(oracle.source.symbol)),
+        )

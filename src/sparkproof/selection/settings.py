@@ -1,0 +1,198 @@
+"""What a layer and a deployment look like through the release's own objects."""
+
+from __future__ import annotations
+
+from sparkproof.core.condition import Scalar
+from sparkproof.core.observations.checkpoint_profile import (
+    Activations,
+    CheckpointProfile,
+    LayerFormat,
+    QuantScheme,
+)
+from sparkproof.selection.request import Choices
+
+Settings = dict[str, Scalar]
+
+_ACTIVATIONS = {
+    "silu": "SILU",
+    "swish": "SILU",
+    "gelu": "GELU",
+    "gelu_pytorch_tanh": "GELU_TANH",
+    "gelu_tanh": "GELU_TANH",
+    "relu2": "RELU2_NO_MUL",
+    "swigluoai": "SWIGLUOAI",
+}
+_WEIGHT_KEYS: dict[QuantScheme, str | None] = {
+    QuantScheme.UNQUANTIZED: None,
+    QuantScheme.NVFP4_W4A4: "kNvfp4Static",
+    QuantScheme.NVFP4_W4A16: "kNvfp4Static",
+    QuantScheme.FP8_TENSOR: "kFp8StaticTensorSym",
+    QuantScheme.FP8_CHANNEL: "kFp8StaticChannelSym",
+    QuantScheme.FP8_BLOCK: "kFp8Static128BlockSym",
+    QuantScheme.FP8_W8A16: "kFp8StaticChannelSym",
+}
+_ACTIVATION_KEYS: dict[QuantScheme, str | None] = {
+    QuantScheme.NVFP4_W4A4: "kNvfp4Dynamic",
+    QuantScheme.FP8_TENSOR: "kFp8StaticTensorSym",
+    QuantScheme.FP8_CHANNEL: "kFp8DynamicTokenSym",
+    QuantScheme.FP8_BLOCK: "kFp8Dynamic128Sym",
+}
+_BY_ACTIVATIONS = {
+    Activations.FP8_STATIC_TENSOR: "kFp8StaticTensorSym",
+    Activations.FP8_DYNAMIC_TENSOR: "kFp8DynamicTensorSym",
+    Activations.FP8_DYNAMIC_TOKEN: "kFp8DynamicTokenSym",
+    Activations.FP8_DYNAMIC_BLOCK: "kFp8Dynamic128Sym",
+}
+_SHAPES = {
+    "Tensor": "per_tensor",
+    "Token": "per_token",
+    "Channel": "per_channel",
+    "128": "per_group",
+}
+_NEVER = (
+    "use_sparse",
+    "use_mla",
+    "has_sink",
+    "use_mm_prefix",
+    "use_per_head_quant_scales",
+    "has_sliding_window",
+    "use_non_causal",
+    "use_kv_connector",
+    "use_pcp",
+    "use_dcp",
+    "use_rswa",
+    "use_adaptive_verification",
+    "moe.has_bias",
+    "moe.has_hash_routing",
+    "moe.require_decomposed_backend",
+    "moe.moe_parallel_config.use_batched_activation_format",
+)
+"""Properties taken as absent unless the caller says otherwise."""
+CUTLASS_CALLERS = ("compressed-tensors",)
+"""Methods whose FP8 experts may use vLLM's CUTLASS (``allow_vllm_cutlass=True``, 0.20.0-0.33.0)."""
+
+
+def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choices) -> Settings:
+    """Answers to the settings that selection functions ask about."""
+    settings: Settings = dict.fromkeys(_NEVER, False)
+    settings.update(_moe(profile, choices))
+    settings.update(_keys(layer))
+    settings.update(_linear(layer))
+    settings.update(_attention(profile, choices))
+    settings["use_a16"] = layer.scheme is QuantScheme.NVFP4_W4A16
+    settings["allow_vllm_cutlass"] = profile.quant_method in CUTLASS_CALLERS
+    settings["vllm_config.kernel_config.linear_backend"] = linear_choice(layer, choices)
+    settings["vllm_config.kernel_config.linear_backend_per_quant"] = None
+    settings["vllm_config.attention_config.flash_attn_version"] = None
+    settings["vllm_config.attention_config.use_trtllm_attention"] = None
+    if choices.text_model_type:
+        path = "vllm_config.model_config.hf_text_config.model_type"
+        settings[path] = choices.text_model_type
+    settings.update(choices.settings)
+    return settings
+
+
+def _moe(profile: CheckpointProfile, choices: Choices) -> Settings:
+    act = _ACTIVATIONS.get(profile.hidden_act or "silu")
+    found: Settings = {
+        "moe.moe_backend": _normal(choices.moe_backend),
+        "moe.swiglu_limit": None,
+        "moe.is_lora_enabled": choices.lora,
+        "moe.in_dtype": f"torch.{profile.activation_dtype}",
+        "moe.moe_parallel_config.tp_size": choices.tensor_parallel,
+        "moe.moe_parallel_config.ep_size": choices.tensor_parallel
+        if choices.expert_parallel
+        else 1,
+        "moe.moe_parallel_config.use_ep": choices.expert_parallel,
+    }
+    if act is not None:
+        found["moe.activation"] = f"MoEActivation.{act}"
+        found["moe.is_act_and_mul"] = found["moe.activation.is_gated"] = not act.endswith("NO_MUL")
+    if profile.num_experts:
+        found["moe.num_experts"] = profile.num_experts
+    return found
+
+
+def weight_and_activation(layer: LayerFormat) -> tuple[str | None, str | None]:
+    """Names of the release's constants for the layer's weights and activations."""
+    activation = _ACTIVATION_KEYS.get(layer.scheme)
+    if layer.scheme in (QuantScheme.FP8_TENSOR, QuantScheme.FP8_CHANNEL, QuantScheme.FP8_BLOCK):
+        activation = _BY_ACTIVATIONS.get(layer.activations, activation or "")
+    return _WEIGHT_KEYS.get(layer.scheme), activation
+
+
+def _keys(layer: LayerFormat) -> Settings:
+    weight, activation = weight_and_activation(layer)
+    found: Settings = {"weight_key": weight, "activation_key": activation}
+    for path, key in (("weight_key", weight), ("activation_key", activation)):
+        if key is not None and "Fp8" in key:
+            found[f"{path}.dtype"] = "torch.float8_e4m3fn"
+    found["activation_format"] = "FusedMoEActivationFormat.Standard"
+    return found
+
+
+def _linear(layer: LayerFormat) -> Settings:
+    weight, activation = weight_and_activation(layer)
+    found: Settings = {}
+    for prefix in ("", "linear."):
+        found |= _key_properties(f"{prefix}weight_quant_key", weight)
+        found |= _key_properties(f"{prefix}activation_quant_key", activation)
+    for name in ("input_dtype", "out_dtype"):
+        found[f"linear.{name}"] = found[name] = "torch.bfloat16"
+    return found
+
+
+def _key_properties(path: str, key: str | None) -> Settings:
+    found: Settings = {path: key}
+    if key is None:
+        return found
+    shape = next((word for mark, word in _SHAPES.items() if mark in key), "")
+    for word in ("per_tensor", "per_token", "per_channel", "per_group"):
+        found[f"{path}.scale.group_shape.is_{word}()"] = word == shape
+    found[f"{path}.scale.static"] = "Static" in key
+    found[f"{path}.dtype"] = "torch.float8_e4m3fn" if "Fp8" in key else None
+    if shape == "per_group":
+        block = "GroupShape(128, 128)" if "Block" in key else "GroupShape(1, 128)"
+        found[f"{path}.scale.group_shape"] = block
+    return found
+
+
+def _attention(profile: CheckpointProfile, choices: Choices) -> Settings:
+    found: Settings = {
+        "dtype": f"torch.{profile.activation_dtype}",
+        "kv_cache_dtype": kv_cache_dtype(profile, choices),
+        "block_size": None,
+        "attn_type": "decoder",
+        "use_batch_invariant": choices.env.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"),
+        "attention_backend": choices.attention_backend.upper().replace("-", "_"),
+    }
+    if profile.head_dim:
+        found["head_size"] = profile.head_dim
+    return found
+
+
+def kv_cache_dtype(profile: CheckpointProfile, choices: Choices) -> str:
+    """The KV-cache format in effect: the flag's, else the checkpoint's declared one."""
+    if choices.kv_cache_dtype != "auto" or not profile.kv_cache_scheme:
+        return choices.kv_cache_dtype
+    return "fp8" if profile.kv_cache_scheme.lower().startswith("fp8") else choices.kv_cache_dtype
+
+
+_KINDS = {
+    QuantScheme.NVFP4_W4A4: "nvfp4_w4a4",
+    QuantScheme.NVFP4_W4A16: "nvfp4_w4a16",
+    QuantScheme.FP8_TENSOR: "fp8_w8a8",
+    QuantScheme.FP8_CHANNEL: "fp8_w8a8",
+    QuantScheme.FP8_BLOCK: "fp8_block_w8a8",
+    QuantScheme.FP8_W8A16: "w8a16_fp8",
+}
+
+
+def linear_choice(layer: LayerFormat, choices: Choices) -> str:
+    """The linear backend that the flags name for this kind of layer."""
+    kind = _KINDS.get(layer.scheme, "")
+    return _normal(choices.linear_backend_per_quant.get(kind, choices.linear_backend))
+
+
+def _normal(value: str) -> str:
+    return value.lower().replace("-", "_")

@@ -1,0 +1,184 @@
+"""One walk over the candidates of a branch, each with its outcome and reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sparkproof.core.condition import Condition, Supports, Tri, evaluate, leaves
+from sparkproof.core.finding import Evidence
+from sparkproof.core.observations.release_surface import Attempt, Branch, Oracle
+from sparkproof.core.prediction import Outcome, Step
+from sparkproof.selection.context import Context
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def walk(branch: Branch, context: Context) -> tuple[Step, ...]:
+    """The steps of a branch; candidates of one backend that follow each other are one step."""
+    steps: list[Step] = []
+    settled = False
+    for group in _groups(branch.attempts):
+        if settled:
+            steps.append(_not_reached(group))
+            continue
+        step = _step(group, context, after_open=any(_is_open(item) for item in steps))
+        settled = step.outcome is Outcome.TAKEN or step.reason.startswith("taken if")
+        steps.append(step)
+    return tuple(steps)
+
+
+def _is_open(step: Step) -> bool:
+    return step.outcome is Outcome.UNDECIDED
+
+
+def _groups(attempts: Iterable[Attempt]) -> list[list[Attempt]]:
+    groups: list[list[Attempt]] = []
+    for attempt in attempts:
+        if groups and groups[-1][0].backend == attempt.backend:
+            groups[-1].append(attempt)
+        else:
+            groups.append([attempt])
+    return groups
+
+
+def _not_reached(group: list[Attempt]) -> Step:
+    first = group[0]
+    return Step(
+        backend=first.backend,
+        outcome=Outcome.NOT_REACHED,
+        reason="stands after the one that is taken",
+        implementation=first.implementation,
+        evidence=(first.source.evidence("candidate"),),
+    )
+
+
+def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
+    answers = [(attempt, evaluate(attempt.accept, context)) for attempt in group]
+    taken = next((item for item, answer in answers if answer is Tri.YES), None)
+    open_ones = [item for item, answer in answers if answer is Tri.UNKNOWN]
+    if taken is not None and not open_ones:
+        return _taken(taken, context, after_open=after_open)
+    if open_ones:
+        first = open_ones[0]
+        gates = tuple(
+            dict.fromkeys(name for item in open_ones for name in context.open_names(item.accept))
+        )
+        reason = "depends on " + (", ".join(gates) or "something that could not be read")
+        return Step(
+            backend=first.backend,
+            outcome=Outcome.UNDECIDED,
+            reason=reason,
+            implementation=first.implementation,
+            gates=gates,
+            evidence=(first.source.evidence("candidate"),),
+        )
+    return _refused(group, context)
+
+
+def _taken(attempt: Attempt, context: Context, *, after_open: bool) -> Step:
+    predicate = _asked(attempt, context)
+    evidence = [attempt.source.evidence("candidate"), *predicate]
+    return Step(
+        backend=attempt.backend,
+        outcome=Outcome.UNDECIDED if after_open else Outcome.TAKEN,
+        reason=(
+            "taken if none of the open ones before it is"
+            if after_open
+            else "supports this device, scheme and configuration"
+        ),
+        implementation=attempt.implementation,
+        evidence=tuple(evidence),
+    )
+
+
+def _asked(attempt: Attempt, context: Context) -> list[Evidence]:
+    found = []
+    for leaf in leaves(attempt.accept):
+        if isinstance(leaf, Supports):
+            predicate = context.surface.predicate(leaf.implementation, leaf.method)
+            if predicate is not None:
+                what = f"{leaf.implementation}.{leaf.method}"
+                found.append(predicate.source.evidence(what))
+    return found
+
+
+def _refused(group: list[Attempt], context: Context) -> Step:
+    reasons: list[str] = []
+    evidence: list[Evidence] = []
+    for attempt in group:
+        reason, places = explain(attempt.accept, context)
+        reasons.append(reason)
+        evidence.extend(places)
+    first = group[0]
+    return Step(
+        backend=first.backend,
+        outcome=Outcome.REFUSED,
+        reason="; ".join(dict.fromkeys(reasons)),
+        implementation=first.implementation,
+        evidence=tuple(dict.fromkeys((*evidence, first.source.evidence("candidate")))),
+    )
+
+
+def explain(condition: Condition, context: Context) -> tuple[str, list[Evidence]]:
+    """Why a condition does not hold: the release's own words, and what they rest on."""
+    for leaf in leaves(condition):
+        if isinstance(leaf, Supports) and context.leaf(leaf) is Tri.NO:
+            return _explain_class(leaf, context)
+    blamed = list(dict.fromkeys(context.blame(condition)))
+    return "; ".join(blamed) or "never taken in this release", []
+
+
+def _explain_class(leaf: Supports, context: Context) -> tuple[str, list[Evidence]]:
+    predicate = context.surface.predicate(leaf.implementation, leaf.method)
+    assert predicate is not None
+    inner = context.under(leaf)
+    decision = inner.possible(predicate)[0][0]
+    blamed: list[str] = []
+    for item in predicate.decisions:
+        if item is decision:
+            break
+        if item.accepts:
+            blamed.extend(inner.blame(item.when))
+    blamed.extend(_holding(decision.when, inner))
+    reason = fill(decision.reason, inner) or "refuses without a reason"
+    because = "; ".join(dict.fromkeys(blamed))
+    text = f"{reason} ({because})" if because else reason
+    return text, [decision.source.evidence(f"{leaf.implementation}.{leaf.method}")]
+
+
+def _holding(condition: Condition, context: Context) -> list[str]:
+    """What makes a refusal apply, in words."""
+    from sparkproof.core.condition import Not
+
+    return list(context.blame(Not(condition)))
+
+
+def fill(text: str, context: Context) -> str:
+    """Put known values into the holes of a message of the release."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in context.settings:
+            return str(context.settings[name])
+        if name in ("device_name", "capability"):
+            return f"of capability {context.capability}"
+        return match[0]
+
+    return _PLACEHOLDER.sub(value, text)
+
+
+def bypassed(oracle: Oracle, keep: set[str], why: str) -> tuple[Step, ...]:
+    """The listed candidates that are never asked."""
+    classes = {item.backend: item.implementations for item in oracle.dispatch}
+    return tuple(
+        Step(
+            backend=name,
+            outcome=Outcome.BYPASSED,
+            reason=why,
+            implementation=classes.get(name, (name if oracle.id.startswith("dense") else "",))[0],
+            evidence=(oracle.source.evidence("order of candidates"),),
+        )
+        for name in oracle.listed
+        if name not in keep
+    )
