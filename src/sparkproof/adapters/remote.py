@@ -40,8 +40,9 @@ class RangeSource:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Forget the blocks; the client stays with its owner."""
+        """Close the client, which is this source's own."""
         self._blocks.clear()
+        self._client.close()
 
     def _block(self, number: int, end: int) -> bytes:
         block = self._blocks.get(number)

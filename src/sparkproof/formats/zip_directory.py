@@ -105,10 +105,9 @@ def _find_end(source: ByteSource) -> _End:
         raise FormatError("no zip archive, or cut off: no end-of-directory record", offset=size)
     _, disk, first_disk, here, total, directory_size, directory_at, _ = fields
     position = tail_at + at
-    if U16 in (here, total) or U32 in (directory_size, directory_at):
-        zip64 = _find_end64(source, position)
-        if zip64:
-            return zip64
+    # As pip's own reader: a zip64 record counts wherever there is one, needed or not.
+    if zip64 := _find_end64(source, position):
+        return zip64
     if disk or first_disk or here != total:
         raise FormatError("archive is split over several files", offset=position)
     return _End(total, directory_size, directory_at, position)

@@ -62,8 +62,7 @@ class FileServer:
         class Handler(_Handler):
             server_state = owner
 
-        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._httpd.daemon_threads = True
+        self._httpd = _QuietServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         return self
@@ -82,6 +81,13 @@ class FileServer:
         """Address of a file; `login` is ``user:password``."""
         at = f"{login}@" if login else ""
         return f"http://{at}127.0.0.1:{self.port}/{path.lstrip('/')}"
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that hang up are part of the play."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -149,6 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
+        if length != len(body):
+            self.close_connection = True
         cut = 0 <= faults.drop_after < len(body) and faults.drops > 0
         if cut:
             faults.drops -= 1
