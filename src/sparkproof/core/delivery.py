@@ -93,3 +93,33 @@ class FamilyRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 NOT_WORKING = frozenset({Route.NONE, Route.DEAD_CODE})
+
+
+class ArchCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many cubins, PTX texts or libraries are there for one architecture.
+
+    Attributes:
+        loads: by which route the device takes one of these.
+    """
+
+    arch: str
+    files: int
+    loads: Route
+
+
+class JitPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package that compiles at run time, or that spares another one the compilation.
+
+    Attributes:
+        tools: what has to be installed where it runs, e.g. ``ninja`` and ``nvcc``.
+        sources: number of source files that it compiles from.
+        prebuilt: what is compiled already; where nothing of it loads on the device, `tools` decide.
+        evidence: the files that told.
+    """
+
+    package: str
+    title: str
+    tools: tuple[str, ...]
+    sources: int
+    prebuilt: tuple[ArchCount, ...]
+    evidence: tuple[Evidence, ...]
