@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.facts.book import load_file
+from sparkproof.facts.schema import Method
 
 T = TypeVar("T", str, int, float, bool)
 
@@ -320,3 +321,43 @@ class LayoutBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def layout_book() -> LayoutBook:
     """How configs spell the state of their layers."""
     return load_file("memory/layouts.toml", LayoutBook)
+
+
+class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number from dated reports, with the interval that should hold four cases in five."""
+
+    value: float
+    low: float
+    high: float
+    source: str
+    checked: date
+    method: Method
+
+
+class _EstimateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    estimate: dict[str, Estimate]
+
+
+@cache
+def estimates() -> dict[str, Estimate]:
+    """Estimates by name; GiB unless the source says otherwise."""
+    return load_file("memory/estimates.toml", _EstimateFile).estimate
+
+
+class DeviceMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Memory that a device reports."""
+
+    id: str
+    total_gib: float
+    source: str
+    checked: date
+
+
+class _DeviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    device: tuple[DeviceMemory, ...]
+
+
+def device_memory(device_id: str) -> DeviceMemory | None:
+    """What a device reports as its memory, where a boot has shown it."""
+    found = load_file("memory/devices.toml", _DeviceFile).device
+    return next((item for item in found if item.id == device_id), None)

@@ -1,0 +1,169 @@
+"""Where the bytes of one server go, as lines that sum exactly."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from sparkproof.core.memory_plan import BudgetLine, Origin
+from sparkproof.core.serve_args import ServeArgs
+from sparkproof.facts.memory_book import Estimate, estimates
+from sparkproof.memory.kv_plan import KvShape
+
+GIB = 1 << 30
+
+
+class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes of the weights, target and drafter.
+
+    Attributes:
+        loaded: the bytes are what a log says was loaded, not what the files hold.
+        layers: over how many layers they spread.
+    """
+
+    target_bytes: int
+    drafter_bytes: int = 0
+    loaded: bool = False
+    layers: int = 1
+    why: str = ""
+
+
+class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Figures from this very setup's own log that replace estimates; None where not known."""
+
+    rest_bytes: int | None = None
+    graph_estimate_bytes: int | None = None
+
+
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the engine allows itself and what it spends that on.
+
+    Attributes:
+        lines: their bytes sum to `requested_bytes` exactly; ``kv`` is the rest, unless the pool
+            was given, when ``slack`` is.
+    """
+
+    requested_bytes: int
+    lines: tuple[BudgetLine, ...]
+
+    def line(self, name: str) -> BudgetLine:
+        """One line by name; an empty one where there is none."""
+        empty = BudgetLine(name, 0, 0, 0, Origin.EXACT, "")
+        return next((item for item in self.lines if item.name == name), empty)
+
+    @property
+    def overhead_bytes(self) -> int:
+        """Everything but the pool and what is left over."""
+        return sum(item.bytes for item in self.lines if item.name not in ("kv", "slack"))
+
+    @property
+    def overhead_range(self) -> tuple[int, int]:
+        """The interval of `overhead_bytes`: errors are added up as if they were independent."""
+        inner = [item for item in self.lines if item.name not in ("kv", "slack")]
+        down = math.hypot(*(item.bytes - item.low_bytes for item in inner))
+        up = math.hypot(*(item.high_bytes - item.bytes for item in inner))
+        return self.overhead_bytes - int(down), self.overhead_bytes + int(up)
+
+
+def plan_budget(
+    shape: KvShape, args: ServeArgs, weights: Weights, total_bytes: int, known: Known | None = None
+) -> Budget:
+    """The engine's own budget on a device of `total_bytes`."""
+    known = known or Known()
+    requested = math.ceil(total_bytes * shape.settings.utilization)
+    lines = [*_weight_lines(weights), *_rest_lines(shape, args, known), _graphs(shape, args, known)]
+    spent = sum(item.bytes for item in lines)
+    partial = Budget(requested, tuple(lines))
+    low, high = partial.overhead_range
+    if args.kv_bytes:
+        pool = BudgetLine(
+            "kv",
+            args.kv_bytes,
+            args.kv_bytes,
+            args.kv_bytes,
+            Origin.GIVEN,
+            "--kv-cache-memory-bytes",
+        )
+        slack = requested - spent - args.kv_bytes
+        why = "what the utilization asks for beyond that; not reserved"
+        lines += [pool, BudgetLine("slack", slack, slack, slack, Origin.EXACT, why)]
+    else:
+        why = "what is left of the request"
+        kv = requested - spent
+        lines.append(BudgetLine("kv", kv, requested - high, requested - low, Origin.EXACT, why))
+    return Budget(requested, tuple(lines))
+
+
+def _weight_lines(weights: Weights) -> list[BudgetLine]:
+    lines = [_weight_line("weights", weights.target_bytes, weights)]
+    if weights.drafter_bytes:
+        lines.append(_weight_line("drafter", weights.drafter_bytes, weights))
+    return lines
+
+
+def _weight_line(name: str, size: int, weights: Weights) -> BudgetLine:
+    if weights.loaded:
+        return BudgetLine(name, size, size, size, Origin.MEASURED, weights.why or "as loaded")
+    growth = estimates()["weights_growth"]
+    return BudgetLine(
+        name,
+        int(size * growth.value),
+        int(size * growth.low),
+        int(size * growth.high),
+        Origin.CHECKPOINT,
+        weights.why or "bytes of the checkpoint, and what loading adds",
+    )
+
+
+def _rest_lines(shape: KvShape, args: ServeArgs, known: Known) -> list[BudgetLine]:
+    """Activation peak, and what lives outside torch's allocator."""
+    if known.rest_bytes is not None:
+        rest = known.rest_bytes
+        why = "this setup's own boot log"
+        return [BudgetLine("rest", rest, rest, rest, Origin.MEASURED, why)]
+    fixed, slope = estimates()["rest_fixed"], estimates()["rest_per_1024_tokens"]
+    share, factor = estimates()["activation_share"], estimates()["b12x_activation_factor"]
+    blocks = shape.settings.batched_tokens / 1024
+    doubled = "b12x" in args.moe_backend
+    scale = (factor.value, factor.low, factor.high) if doubled else (1.0, 1.0, 1.0)
+    moving = [slope.value * blocks, slope.low * blocks, slope.high * blocks]
+    activation = [m * share.value * s for m, s in zip(moving, scale, strict=True)]
+    outside = [
+        f + m * (1 - share.value)
+        for f, m in zip((fixed.value, fixed.low, fixed.high), moving, strict=True)
+    ]
+    tokens = shape.settings.batched_tokens
+    suffix = ", doubled by b12x" if doubled else ""
+    return [
+        _estimated("activation", activation, f"{tokens:,} batched tokens{suffix}"),
+        _estimated("non-torch", outside, "CUDA context, libraries, engine processes, workspaces"),
+    ]
+
+
+def _graphs(shape: KvShape, args: ServeArgs, known: Known) -> BudgetLine:
+    if known.graph_estimate_bytes is not None:
+        size = known.graph_estimate_bytes
+        return BudgetLine("graphs", size, size, size, Origin.MEASURED, "the log's estimate")
+    if args.enforce_eager or not shape.settings.rules.flag("graph_estimate"):
+        why = "no graphs" if args.enforce_eager else "this release does not set graphs apart"
+        return BudgetLine("graphs", 0, 0, 0, Origin.EXACT, why)
+    found = estimates()["graph_estimate"]
+    return _estimated("graphs", [found.value, found.low, found.high], "graph pool, as estimated")
+
+
+def _estimated(name: str, gib: list[float], why: str) -> BudgetLine:
+    value, low, high = (int(item * GIB) for item in gib)
+    return BudgetLine(name, value, low, high, Origin.ESTIMATED, why)
+
+
+def estimated_line(name: str, found: Estimate, why: str, scale: float = GIB) -> BudgetLine:
+    """A budget line from an estimate of the book."""
+    return BudgetLine(
+        name,
+        int(found.value * scale),
+        int(found.low * scale),
+        int(found.high * scale),
+        Origin.ESTIMATED,
+        why,
+    )
