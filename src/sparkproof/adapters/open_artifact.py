@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -180,7 +181,8 @@ def _resolve(
         resolution = resolve_filename(ref.value, target, run)
     else:
         resolution = resolve(ref.value, target, run)
-    cache.remember(_key(ref), target, resolution)
+    with contextlib.suppress(UnreachableError):  # an unwritable cache spoils only offline runs
+        cache.remember(_key(ref), target, resolution)
     return resolution, resolution.url
 
 

