@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from sparkproof.checkpoint.declared import NOT_LISTED, Declared, Listed, ignored, unreadable
 from sparkproof.checkpoint.layout import TOPIC, Module
-from sparkproof.checkpoint.matching import TargetList, Work, shown
+from sparkproof.checkpoint.matching import Hit, TargetList, Work, shown
 from sparkproof.core.finding import Evidence
-from sparkproof.core.observations.checkpoint_profile import Activations, Note, QuantScheme
+from sparkproof.core.observations.checkpoint_profile import (
+    Activations,
+    DeclaredBy,
+    LayerClass,
+    Note,
+    QuantScheme,
+)
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.hf_config import ConfigGroup, QuantArgs, QuantDeclaration
 
@@ -46,9 +52,9 @@ class CompressedTensors:
         skip = self._ignore.find(module)
         if skip and skip.unreadable:
             return unreadable(skip, self._ignore_where)
-        if skip and skip.by != "class":
-            return ignored(skip, self._ignore_where)
         hit = self._targets.find(module)
+        if skip and not skip.of_class:
+            return ignored(skip, self._ignore_where, matters=_reaches(hit, module))
         if hit is None:
             return NOT_LISTED
         group = self._groups[hit.entry]
@@ -86,6 +92,13 @@ class CompressedTensors:
         if not self._block.groups:
             return (Unknown(self._block.where, "no config_groups", TOPIC),), ()
         return unknowns, ()
+
+
+def _reaches(hit: Hit | None, module: Module) -> bool:
+    """Whether a module would be quantized if its ignore entry failed to cover it."""
+    if hit is None:
+        return False
+    return hit.by is not DeclaredBy.CLASS or module.layer_class is not LayerClass.LM_HEAD
 
 
 def _only_attention(group: ConfigGroup) -> bool:

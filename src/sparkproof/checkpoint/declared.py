@@ -25,7 +25,7 @@ class Declared(msgspec.Struct, frozen=True):
     Attributes:
         evidence: the field and entry it rests on.
         loose: the entry names a parent, not the module itself.
-        one_name: the entry matches only one of the module's two names.
+        one_name: the entry does not match both the checkpoint's and vLLM's name of the module.
     """
 
     scheme: QuantScheme
@@ -73,14 +73,14 @@ def unreadable(hit: Hit, where: str) -> Declared:
     )
 
 
-def ignored(hit: Hit, where: str) -> Declared:
-    """A module that an ignore entry leaves out."""
+def ignored(hit: Hit, where: str, *, matters: bool = True) -> Declared:
+    """A module that an ignore entry leaves out; `matters` where something else would cover it."""
     return Declared(
         QuantScheme.UNQUANTIZED,
         DeclaredBy.EXCLUDED,
         Evidence(where, f"entry `{shown(hit.entry)}`"),
-        loose=hit.loose,
-        one_name=hit.one_name,
+        loose=hit.loose and matters,
+        one_name=hit.one_name and matters,
     )
 
 

@@ -35,7 +35,7 @@ class Fp8:
         skip = self._skip.find(module)
         if skip and skip.unreadable:
             return unreadable(skip, self._where)
-        if skip and skip.by is not DeclaredBy.CLASS:
+        if skip and not skip.of_class:
             return ignored(skip, self._where)
         if module.layer_class in _NEVER or "Linear" not in module.classes:
             return NOT_LISTED

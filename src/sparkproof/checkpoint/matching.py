@@ -30,7 +30,8 @@ class Hit(msgspec.Struct, frozen=True):
     Attributes:
         rank: place in the list: the first of two wins.
         loose: it covers the module as the parent it names; vLLM asks for the exact name.
-        one_name: only one of the checkpoint's and vLLM's names of the module matches.
+        one_name: it misses the name that vLLM tries, or matches that one only.
+        of_class: it names the module's class, not the module.
         unreadable: why the entry could not be evaluated ("" where it was).
     """
 
@@ -39,6 +40,7 @@ class Hit(msgspec.Struct, frozen=True):
     rank: int
     loose: bool = False
     one_name: bool = False
+    of_class: bool = False
     unreadable: str = ""
 
 
@@ -99,21 +101,22 @@ class TargetList:
                 self._exact.setdefault(entry, rank)
                 if "." not in entry:
                     self._plain.append((rank, entry))
-        self._classes: dict[str, Hit | None] = {}
+        self._classes: dict[tuple[str, int], Hit | None] = {}
 
     def find(self, module: Module) -> Hit | None:
         """The entry that covers a module by name, pattern, as a parent, or by class."""
-        exact = min(
-            (
-                Hit(name, DeclaredBy.NAME, self._exact[name])
-                for name in module.names
-                if name in self._exact
-            ),
-            key=lambda hit: hit.rank,
-            default=None,
-        )
+        exact = self._by_name(module)
         pattern = self._by_pattern(module, exact.rank if exact else _LAST)
         return pattern or exact or self._by_parent(module) or self._by_class(module)
+
+    def _by_name(self, module: Module) -> Hit | None:
+        named = [name for name in module.names if name in self._exact]
+        if not named:
+            return None
+        first = min(named, key=self._exact.__getitem__)
+        # vLLM rewrites dotted entries to its own names; a bare one it takes as it stands.
+        bare = "." not in first and first != module.runtime_name
+        return Hit(first, DeclaredBy.NAME, self._exact[first], one_name=bare)
 
     def _by_pattern(self, module: Module, before: int) -> Hit | None:
         for item in self._patterns:
@@ -151,14 +154,15 @@ class TargetList:
         return None
 
     def _by_class(self, module: Module) -> Hit | None:
-        for name in module.classes:
-            if name not in self._classes:
-                self._classes[name] = self._class_hit(name)
-            if hit := self._classes[name]:
+        for at, name in enumerate(module.classes):
+            if (name, at) not in self._classes:
+                by = DeclaredBy.NAME if at else DeclaredBy.CLASS
+                self._classes[name, at] = self._class_hit(name, by)
+            if hit := self._classes[name, at]:
                 return hit
         return None
 
-    def _class_hit(self, name: str) -> Hit | None:
+    def _class_hit(self, name: str, by: DeclaredBy) -> Hit | None:
         wanted = name.lower()
         plain = ((r, e) for r, e in self._plain if e and e.lower() in wanted)
         patterns = (
@@ -167,7 +171,7 @@ class TargetList:
             if item.pattern and self._class_match(item.pattern, name)
         )
         best = min((*plain, *patterns), default=None)
-        return Hit(best[1], DeclaredBy.CLASS, best[0]) if best else None
+        return Hit(best[1], by, best[0], of_class=True) if best else None
 
     def _class_match(self, pattern: NamePattern, name: str) -> bool:
         try:
@@ -204,16 +208,24 @@ class ExcludeList:
         for item in self._wildcards:
             if item.pattern is None:
                 return Hit(item.entry, DeclaredBy.EXCLUDED, item.rank, unreadable=item.fault)
-            if any(self._work.match(item.pattern, name) for name in module.names):
-                return Hit(item.entry, DeclaredBy.EXCLUDED, item.rank)
+            hits = [self._work.match(item.pattern, name) for name in module.names]
+            if any(hits):
+                return _excluded(item.rank, item.entry, module, hits)
         return None
 
     def _by_part(self, module: Module) -> Hit | None:
         self._work.spend(len(self._parts) // _COMPARISONS_PER_EVALUATION)
         for rank, part, entry in self._parts:
-            if part and any(part in name for name in module.names):
-                return Hit(entry, DeclaredBy.EXCLUDED, rank)
+            hits = [bool(part) and part in name for name in module.names]
+            if any(hits):
+                return _excluded(rank, entry, module, hits)
         return None
+
+
+def _excluded(rank: int, entry: str, module: Module, hits: list[bool]) -> Hit:
+    """vLLM asks for the name of the fused layer only, unless every part is listed exactly."""
+    seen = not module.fusion or any(hits[len(module.own_names) :])
+    return Hit(entry, DeclaredBy.EXCLUDED, rank, one_name=not seen)
 
 
 def _bare(entry: str) -> str:

@@ -8,7 +8,7 @@ from sparkproof.checkpoint.declared import Declared
 from sparkproof.checkpoint.layout import Module
 from sparkproof.checkpoint.matching import shown
 from sparkproof.core.finding import Evidence
-from sparkproof.core.observations.checkpoint_profile import LayerClass, Note
+from sparkproof.core.observations.checkpoint_profile import DeclaredBy, LayerClass, Note
 from sparkproof.formats.hf_config import ModelConfig, QuantDeclaration
 
 _SHOWN = 4
@@ -24,7 +24,8 @@ def _split_fusions(readings: Sequence[tuple[Module, Declared]]) -> Iterable[Note
     classes: dict[str, LayerClass] = {}
     for module, said in readings:
         if module.fusion:
-            kind = f"{said.scheme} {said.activations}"
+            excluded = " (excluded)" if said.by is DeclaredBy.EXCLUDED else ""
+            kind = f"{said.scheme}{excluded}\n{said.activations}"
             fused.setdefault(module.fusion, {}).setdefault(kind, module.name)
             classes[module.fusion] = module.layer_class
     seen: set[tuple[str, ...]] = set()
@@ -32,7 +33,9 @@ def _split_fusions(readings: Sequence[tuple[Module, Declared]]) -> Iterable[Note
         key = (classes[fusion], *sorted(kinds))
         if len(kinds) > 1 and key not in seen:
             seen.add(key)
-            names = " against ".join(f"{name} {kind.split()[0]}" for kind, name in kinds.items())
+            names = " against ".join(
+                f"{name} {kind.splitlines()[0]}" for kind, name in kinds.items()
+            )
             yield Note("split-fusion", f"{names}, loaded as one layer", classes[fusion])
 
 
@@ -46,7 +49,7 @@ def _entry_notes(readings: Sequence[tuple[Module, Declared]]) -> Iterable[Note]:
             (
                 "names-differ",
                 said.one_name,
-                f"only one of the names {module.name} and {module.runtime_name} matches",
+                f"it does not cover both {module.name} and {module.names[-1]}",
             ),
         ):
             key = (kind, module.layer_class, said.evidence)

@@ -35,7 +35,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             decoder's prefix, ``{draft}`` the draft layer's index, ``{after}`` that index
             counted on from the last decoder layer. Of many experts or blocks the first stands
             for all.
-        classes: module classes that a class target can name, the quantizer's and vLLM's.
+        classes: module classes that a class target can name: the quantizer's, then vLLM's.
     """
 
     layer_class: LayerClass

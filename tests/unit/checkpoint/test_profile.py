@@ -208,6 +208,42 @@ def test_modelopt_excludes_by_part_and_wildcard(entry: str) -> None:
     assert schemes(found, LayerClass.MLP) == [("nvfp4-w4a4", "")]
 
 
+def test_modelopt_wildcard_on_a_part_of_a_fused_layer_is_noted() -> None:
+    found = profile(
+        QWEN3_5_MOE, modelopt("NVFP4", exclude=("lm_head", "visual*", "mtp*", "*in_proj_[ab]"))
+    )
+    assert [(n.kind, n.subject) for n in found.notes] == [("names-differ", "linear-attention")]
+    listed = [
+        f"model.language_model.layers.{at}.linear_attn.in_proj_{p}"
+        for at in (0, 1, 2, 4, 5, 6)
+        for p in "ab"
+    ]
+    exact = profile(QWEN3_5_MOE, modelopt("NVFP4", exclude=("visual*", "mtp*", *listed)))
+    assert exact.notes == ()
+
+
+def test_a_bare_entry_misses_a_nested_output_layer() -> None:
+    named = profile(
+        QWEN3_5_MOE, compressed_tensors(config_group(FP4, FP4_LOCAL, "lm_head"), ignore=())
+    )
+    assert [(n.kind, n.subject) for n in named.notes] == [("names-differ", "lm-head")]
+    spared = profile(
+        QWEN3_5_MOE,
+        compressed_tensors(
+            config_group(FP4, FP4_LOCAL), ignore=("lm_head", "re:.*visual.*", "re:^mtp.*")
+        ),
+    )
+    assert spared.notes == ()
+
+
+def test_an_ignored_part_of_a_fused_layer_is_noted_even_where_nothing_targets_it() -> None:
+    found = profile(
+        QWEN3,
+        compressed_tensors(config_group(FP4, FP4_LOCAL, "re:.*down_proj"), ignore=("re:.*q_proj",)),
+    )
+    assert [(n.kind, n.subject) for n in found.notes] == [("split-fusion", "attention")]
+
+
 def test_modelopt_wildcard_holds_for_the_runtime_name() -> None:
     found = profile(QWEN3_5_MOE, modelopt("NVFP4", exclude=("lm_head", "visual*", "mtp*")))
     assert schemes(found, LayerClass.VISION) == [("unquantized", "")]
