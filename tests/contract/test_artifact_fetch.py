@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.remote import BLOCK_BYTES, MAX_AHEAD_BYTES, RangeSource
 from sparkproof.adapters.spool import Spooler
 from sparkproof.core.errors import UnreachableError
-from sparkproof.testing.artifacts import wheel_files, zip_bytes
+from sparkproof.testing.artifacts import sdist_bytes, wheel_files, zip_bytes
 from sparkproof.testing.file_server import Faults, FileServer
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -88,6 +89,24 @@ def test_dropped_lines_are_taken_up_again(spool: Spool, server: FileServer, rang
     assert spool().read_bytes() == WHEEL
     resumed = [wanted for _, wanted, _ in server.requests if wanted not in ("", "bytes=0-0")]
     assert bool(resumed) or not ranges
+
+
+def test_a_line_that_stalls_is_taken_up_again(server: FileServer, cache: ArtifactCache) -> None:
+    server.faults = Faults(drop_after=DROP_AT, drops=1, stall_s=0.5)
+    client = HttpClient(pause=lambda _: None, stall_s=0.1)
+    url = server.url(NAME)
+    spooler = Spooler(client, cache, NoProgress(), pause=lambda _: None)
+    path, _ = spooler.spool(client.probe(url), url, NAME, SHA)
+    client.close()
+    assert path.read_bytes() == WHEEL
+    assert f"bytes={DROP_AT}-" in [wanted for _, wanted, _ in server.requests]
+
+
+def test_two_at_once_fetch_once(spool: Spool, server: FileServer) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        paths = {future.result() for future in [pool.submit(spool) for _ in range(2)]}
+    assert len(paths) == 1
+    assert [wanted for _, wanted, _ in server.requests if not wanted] == [""]
 
 
 def test_a_line_that_always_breaks_is_given_up(
@@ -278,6 +297,16 @@ def test_an_address_without_a_hash_is_fetched_once_and_then_recognised(
     subject, artifact = open_artifact(server.url(NAME), cache=cache)
     artifact.close()
     assert subject.sha256 == hashlib.sha256(changed).hexdigest()
+
+
+def test_a_source_distribution_is_fetched_whole(server: FileServer, cache: ArtifactCache) -> None:
+    server.files["/vllm-1.tar.gz"] = sdist_bytes(
+        {"PKG-INFO": b"Name: vllm\nVersion: 1\n", "vllm/a.py": b"1"}, "vllm-1"
+    )
+    subject, artifact = open_artifact(server.url("vllm-1.tar.gz"), cache=cache)
+    assert (subject.title, subject.verified) == ("vllm 1", True)
+    assert artifact.read("vllm/a.py") == b"1"
+    artifact.close()
 
 
 def test_credentials_in_an_address_are_used_and_never_told(

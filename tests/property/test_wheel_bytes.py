@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from typing import cast
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkproof.adapters.http import HttpClient, Remote
+from sparkproof.adapters.remote import BLOCK_BYTES, RangeSource
 from sparkproof.adapters.sdist import SdistArtifact
 from sparkproof.adapters.zip_artifact import ZipArtifact
 from sparkproof.core.errors import FormatError
@@ -103,3 +108,30 @@ def test_what_is_put_in_comes_out(files: dict[str, bytes], compress: bool) -> No
     assert answers(wheel) == files
     if files:
         assert answers(SdistArtifact(BytesSource(sdist_bytes(files)), "x.tar.gz")) == files
+
+
+class Slices:
+    """An HTTP client that needs no HTTP."""
+
+    def read_range(self, remote: Remote, offset: int, length: int) -> bytes:
+        assert length > 0
+        assert offset + length <= remote.size_bytes
+        return LONG[offset : offset + length]
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+LONG = hashlib.shake_256(b"long").digest(9 * BLOCK_BYTES + 77)
+spots = st.tuples(st.integers(0, len(LONG) + 5), st.integers(0, 5 * BLOCK_BYTES))
+
+
+@given(st.lists(spots, max_size=12), st.integers(1, 6))
+@settings(max_examples=100, deadline=None)
+def test_any_walk_over_ranges_gives_the_same_bytes(
+    walk: list[tuple[int, int]], kept_blocks: int
+) -> None:
+    remote = Remote("http://h/x.whl", len(LONG), "", ranges=True)
+    source = RangeSource(cast("HttpClient", Slices()), remote, kept_blocks=kept_blocks)
+    for offset, length in walk:
+        assert source.read_at(offset, length) == LONG[offset : offset + length]

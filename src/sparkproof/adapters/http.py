@@ -19,7 +19,9 @@ from sparkproof.core.redaction import redact_text
 from sparkproof.core.refs import redact_url
 
 T = TypeVar("T")
-_TIMEOUT = httpx2.Timeout(30.0, connect=15.0)
+STALL_S = 30.0
+"""Silence on the line after which it counts as dropped."""
+_CONNECT_S = 15.0
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)\Z")
 _ATTEMPTS = 4
 _PAUSE_S = 0.5
@@ -63,10 +65,11 @@ class HttpClient:
         *,
         transport: httpx2.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
+        stall_s: float = STALL_S,
     ) -> None:
         self._client = httpx2.Client(
             follow_redirects=True,
-            timeout=_TIMEOUT,
+            timeout=httpx2.Timeout(stall_s, connect=_CONNECT_S),
             transport=transport,
             headers={
                 "User-Agent": f"sparkproof/{__version__}",

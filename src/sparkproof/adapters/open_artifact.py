@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import msgspec
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.identity import hash_file, identify_sdist, identify_tree, identify_wheel
@@ -26,7 +26,7 @@ from sparkproof.adapters.tree import TreeArtifact
 from sparkproof.adapters.zip_artifact import open_wheel
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.ports import Artifact, ArtifactLocation, Progress
-from sparkproof.core.refs import Ref, RefForm, RefKind, parse_ref, redact_url
+from sparkproof.core.refs import Ref, RefForm, RefKind, parse_ref, redact_url, requirement_parts
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 
@@ -205,6 +205,9 @@ def _address(ref: Ref) -> Resolution:
 
 
 def _key(ref: Ref) -> str:
+    if ref.form is RefForm.REQUIREMENT:
+        name, spec = requirement_parts(ref.value)
+        return f"{canonicalize_name(name)}{spec}"
     return redact_url(ref.value)
 
 

@@ -14,9 +14,12 @@ CACHED_BLOCKS = 128
 class RangeSource:
     """A `ByteSource` over HTTP ranges. Reading on where it stopped reads ever further ahead."""
 
-    def __init__(self, client: HttpClient, remote: Remote) -> None:
+    def __init__(
+        self, client: HttpClient, remote: Remote, *, kept_blocks: int = CACHED_BLOCKS
+    ) -> None:
         self._client = client
         self._remote = remote
+        self._kept_blocks = kept_blocks
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._ahead = BLOCK_BYTES
         self._next = -1
@@ -47,12 +50,11 @@ class RangeSource:
     def _block(self, number: int, end: int) -> bytes:
         block = self._blocks.get(number)
         if block is None:
-            self._fetch(number, end)
-            block = self._blocks[number]
+            return self._fetch(number, end)
         self._blocks.move_to_end(number)
         return block
 
-    def _fetch(self, number: int, end: int) -> None:
+    def _fetch(self, number: int, end: int) -> bytes:
         start = number * BLOCK_BYTES
         self._ahead = min(self._ahead * 2, MAX_AHEAD_BYTES) if start == self._next else BLOCK_BYTES
         wanted = min(max(end - start, self._ahead), MAX_AHEAD_BYTES)
@@ -62,5 +64,6 @@ class RangeSource:
         self._next = stop
         for at in range(0, len(data), BLOCK_BYTES):
             self._blocks[number + at // BLOCK_BYTES] = data[at : at + BLOCK_BYTES]
-        while len(self._blocks) > CACHED_BLOCKS:
+        while len(self._blocks) > self._kept_blocks:
             self._blocks.popitem(last=False)
+        return data[:BLOCK_BYTES]

@@ -21,6 +21,7 @@ class Faults:
         ranges: answers ranges at all.
         drop_after: closes the line after so many bytes of a body; -1 never.
         drops: how often it does that.
+        stall_s: where a line would be dropped, it falls silent for so long first.
         status: answers with this status, `status_times` times.
         announce: announced length of whole bodies; -1 the true one, -2 none at all.
         shift: answers ranges from so many bytes further on, without saying so in the length.
@@ -33,6 +34,7 @@ class Faults:
     ranges: bool = True
     drop_after: int = -1
     drops: int = 0
+    stall_s: float = 0.0
     status: int = 0
     status_times: int = 0
     announce: int = -1
@@ -164,6 +166,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         try:
             self.wfile.write(body)
+            if cut and faults.stall_s:
+                threading.Event().wait(faults.stall_s)
         except OSError:
             self.close_connection = True
 
