@@ -7,10 +7,12 @@ from sparkproof.render.lines import Line, Span, Style, heading, line, table
 
 
 def render_explanation(result: Explanation) -> list[Line]:
-    """Each page: title, paragraphs, where it is from."""
+    """Each page: paragraphs, where it is from, under its title where there are several."""
     lines: list[Line] = []
     for page in result.pages:
-        lines += [heading(page.topic, f"{page.kind}: {page.title}" if page.title else page.kind)]
+        if len(result.pages) > 1:
+            title = f"{page.kind}: {page.title}" if page.title else page.kind
+            lines.append(heading(page.topic, title))
         for paragraph in page.body:
             lines += [line(f"  {row}") for row in paragraph.splitlines()]
             lines.append(line())

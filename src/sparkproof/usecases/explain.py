@@ -29,8 +29,12 @@ def explain(topic: str) -> Report[Explanation]:
         "explain",
         Explanation(topic, pages),
         verdict=Verdict.PASS,
-        summary=f"{pages[0].topic}: {pages[0].title or pages[0].kind}",
+        summary=_summary(pages[0]),
     )
+
+
+def _summary(page: Page) -> str:
+    return f"{page.topic}: {page.kind}" + (f", {page.title}" if page.title else "")
 
 
 def list_topics() -> Report[Explanation]:
