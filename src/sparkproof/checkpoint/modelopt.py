@@ -72,6 +72,7 @@ class ModelOptMixed:
         self._exclude = _Excluder(block, work)
         self._below: dict[str, str] = {}
         self._used: set[str] = set()
+        self._borrowed: dict[str, str] = {}
         for name in block.layers:
             for parent in parents(name):
                 self._below.setdefault(parent, name)
@@ -86,19 +87,30 @@ class ModelOptMixed:
         return self._read(entry)
 
     def _entry(self, module: Module) -> str | None:
-        for name in module.names:
-            for candidate in self._candidates(name, module.layer_class):
-                if candidate in self._block.layers:
-                    self._used.add(candidate)
-                    return candidate
-        return None
+        routed = ".experts" in module.name
+        fused = module.names[len(module.own_names) :]
+        for name in module.own_names if routed else (*fused, *module.own_names):
+            if found := self._listed(name, routed=routed):
+                self._used.add(found)
+                return found
+        return self._borrow(module) if routed else None
 
-    def _candidates(self, name: str, layer_class: LayerClass) -> list[str]:
-        found = [name]
-        if layer_class in (LayerClass.EXPERTS, LayerClass.DRAFT) and ".experts" in name:
+    def _listed(self, name: str, *, routed: bool) -> str | None:
+        """The entry of a module itself; for routed experts that of all, or of any part."""
+        candidates = [name]
+        if routed:
             experts = name.rpartition(".experts")[0] + ".experts"
-            found += [experts, self._below.get(experts, "")]
-        return found
+            candidates = [experts, self._below.get(experts, "")]
+        return next((entry for entry in candidates if entry in self._block.layers), None)
+
+    def _borrow(self, module: Module) -> str | None:
+        """For experts that no entry names vLLM takes the first entry beside them."""
+        for name in module.own_names:
+            entry = self._below.get(name.rpartition(".experts")[0])
+            if entry:
+                self._borrowed.setdefault(module.layer_class, entry)
+                return entry
+        return None
 
     def _read(self, entry: str) -> Declared:
         layer = self._block.layers[entry]
@@ -121,6 +133,10 @@ class ModelOptMixed:
 
     def remarks(self) -> tuple[tuple[Unknown, ...], tuple[Note, ...]]:
         """Algorithms of the map that are not known, and an empty map."""
+        notes = tuple(
+            Note("experts-borrowed", f"experts are not listed, `{shown(entry)}` is", layer_class)
+            for layer_class, entry in self._borrowed.items()
+        )
         if not self._block.layers:
             return (
                 Unknown(
@@ -138,7 +154,7 @@ class ModelOptMixed:
                 TOPIC,
             )
             for algo in odd[:8]
-        ), ()
+        ), notes
 
 
 def _sibling(name: str, placed: set[str]) -> bool:

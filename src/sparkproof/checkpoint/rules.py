@@ -29,6 +29,7 @@ _NOTED = {
     "entry-not-exact": Confidence.INFERRED,
     "names-differ": Confidence.INFERRED,
     "no-such-module": Confidence.SHOWN,
+    "experts-borrowed": Confidence.SHOWN,
     "sources-disagree": Confidence.REPORTED,
 }
 

@@ -178,6 +178,21 @@ SAYINGS: dict[str, tuple[CheckpointProfile, str, str]] = {
         "0.33.0",
         "auto",
     ),
+    "experts-borrowed": (
+        profile(
+            QWEN3_5_MOE,
+            modelopt(
+                "MIXED_PRECISION",
+                quantized_layers={
+                    "model.language_model.layers.0.mlp.shared_expert.down_proj": {
+                        "quant_algo": "FP8"
+                    }
+                },
+            ),
+        ),
+        "0.33.0",
+        "auto",
+    ),
     "reconstructed": (profile({**QWEN3, "_sparkproof": {"sources": ["a"]}}), "0.33.0", "auto"),
 }
 

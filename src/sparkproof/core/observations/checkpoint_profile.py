@@ -99,7 +99,8 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         kind: slug, one of ``split-fusion``, ``entry-not-exact``, ``names-differ``,
-            ``no-such-module``, ``sources-disagree``; the rule of that name judges it.
+            ``no-such-module``, ``experts-borrowed``, ``sources-disagree``; the rule of that
+            name judges it.
         subject: layer class it is about ("" for the whole).
         what: one line.
     """
