@@ -165,7 +165,8 @@ def test_a_reader_that_leaves_during_help_is_no_failure(environment: dict[str, s
 def test_the_document_is_utf8_in_any_locale(run: Run, locale: str) -> None:
     env = {"LC_ALL": locale, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = ENDING.format(
-        body="return make_report('explain', Explanation(topic, ()), summary='\\u00fcn\\u00efcode \\u2026',"
+        body="return make_report('explain', Explanation(topic, ()),"
+        " summary='\\u00fcn\\u00efcode \\u2026',"
         " verdict=Verdict.PASS)"
     )
     assert document(run("explain", "x", "--json", code=code, env=env))["summary"] == "ünïcode …"
@@ -222,6 +223,30 @@ def test_a_store_that_cannot_be_listed_is_not_an_empty_one(run: Run, tmp_path: P
         assert "can't" in document(result)["summary"]
         assert document(result)["schema"] == f"sparkproof/receipt-{verb}/1"
     assert run("receipt", "verify", "--store", str(tmp_path / "gone")).returncode == 2
+
+
+@pytest.mark.parametrize("trouble", ["full", "read-only", "no folder"])
+def test_a_receipt_that_cannot_be_written_is_said_in_one_line(
+    run: Run, tmp_path: Path, trouble: str
+) -> None:
+    if trouble == "read-only" and os.geteuid() == 0:
+        pytest.skip("root writes everywhere")
+    code = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+    body = "\n    ".join(SEAL.strip().splitlines())
+    data = tmp_path / "data"
+    if trouble == "no folder":
+        data.write_text("")
+    elif trouble == "read-only":
+        data.mkdir(mode=0o500)
+    result = run(
+        "explain", "x", "--json", code=code * (trouble == "full") + ENDING.format(body=body)
+    )
+    answer = document(result)
+    assert (result.returncode, answer["error"]["code"]) == (4, "unreachable")
+    assert "can't write a receipt" in answer["summary"]
+    assert "SPARKPROOF_DATA" in answer["error"]["hint"]
+    assert len(result.stderr.splitlines()) == 2
+    assert not [p for p in data.rglob("*") if p.is_file() and p.name != ".lock"]
 
 
 def test_a_noted_head_shows_a_replaced_chain(run: Run) -> None:
