@@ -80,3 +80,6 @@ class FitResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alternatives: tuple[Alternative, ...] = ()
     starts: tuple[StartStep, ...] = ()
     drafter: str = ""
+
+
+DOCUMENTS = {"fit": FitResult}

@@ -101,3 +101,6 @@ class LogResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     size_bytes: int = 0
     response: tuple[Cause, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
+
+
+DOCUMENTS = {"log": LogResult}
