@@ -250,6 +250,19 @@ def test_nobody_listens(client: HttpClient, server: FileServer) -> None:
     assert "hunter2" not in caught.value.message
 
 
+@pytest.mark.parametrize(("name", "value"), [("SSL_CERT_FILE", "."), ("HTTPS_PROXY", "odd://x")])
+def test_settings_that_spoil_http(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str
+) -> None:
+    if name == "SSL_CERT_FILE":
+        value = str(tmp_path / "empty.pem")
+        Path(value).touch()
+    monkeypatch.setenv(name, value)
+    with pytest.raises(FetchError, match="can't be set up") as caught:
+        HttpClient()
+    assert caught.value.barred
+
+
 def test_a_metadata_look_reads_little_and_a_walk_reads_ahead(
     client: HttpClient, server: FileServer
 ) -> None:

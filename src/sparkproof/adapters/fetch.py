@@ -15,7 +15,7 @@ from sparkproof.adapters.pip import PipRunner, Resolution, download
 from sparkproof.adapters.remote import RangeSource
 from sparkproof.adapters.spool import Spooler
 from sparkproof.adapters.zip_artifact import ZipArtifact, open_wheel
-from sparkproof.core.errors import UnreachableError
+from sparkproof.core.errors import SparkproofError, UnreachableError
 from sparkproof.core.ports import Artifact, Progress
 from sparkproof.core.target import Target
 
@@ -54,6 +54,14 @@ class Fetcher:
         Raises:
             UnreachableError: it can't be fetched or stored.
         """
+        try:
+            return self._fetch(resolution, url, whole=whole)
+        except FetchError as error:
+            if not (error.barred and pip_may):
+                raise
+            return self._by_pip(resolution, target)
+
+    def _fetch(self, resolution: Resolution, url: str, *, whole: bool) -> Fetched:
         client = HttpClient(Credentials(self._run))
         try:
             remote = client.probe(url)
@@ -61,12 +69,7 @@ class Fetcher:
             if remote.ranges and promised and not whole:
                 return self._by_range(client, remote, resolution)
             return self._spooled(client, remote, resolution)
-        except FetchError as error:
-            client.close()
-            if not (error.barred and pip_may):
-                raise
-            return self._by_pip(resolution, target)
-        except UnreachableError:
+        except SparkproofError:
             client.close()
             raise
 

@@ -67,15 +67,19 @@ class HttpClient:
         pause: Callable[[float], None] = time.sleep,
         stall_s: float = STALL_S,
     ) -> None:
-        self._client = httpx2.Client(
-            follow_redirects=True,
-            timeout=httpx2.Timeout(stall_s, connect=_CONNECT_S),
-            transport=transport,
-            headers={
-                "User-Agent": f"sparkproof/{__version__}",
-                "Accept-Encoding": "identity",
-            },
-        )
+        try:
+            self._client = httpx2.Client(
+                follow_redirects=True,
+                timeout=httpx2.Timeout(stall_s, connect=_CONNECT_S),
+                transport=transport,
+                headers={"User-Agent": f"sparkproof/{__version__}", "Accept-Encoding": "identity"},
+            )
+        except (OSError, ValueError, ImportError) as error:  # certificates or proxy in the setting
+            raise FetchError(
+                f"HTTP can't be set up: {_reason(error)}",
+                hint="check SSL_CERT_FILE and the proxy variables",
+                barred=True,
+            ) from error
         self._credentials = credentials
         self._pause = pause
 
