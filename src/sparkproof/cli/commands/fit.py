@@ -1,0 +1,82 @@
+"""``sparkproof fit CHECKPOINT|DEPLOYMENT.toml [-- VLLM ARGS]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sparkproof.cli.options import device_option, output_options
+
+
+def _tenants(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> dict[str, float]:
+    found = {}
+    for item in value:
+        name, _, size = item.rpartition("=")
+        try:
+            found[name] = float(size)
+        except ValueError:
+            raise click.BadParameter(f"`{item}` is no NAME=GIB") from None
+        if not name or found[name] < 0:
+            raise click.BadParameter(f"`{item}` is no NAME=GIB")
+    return found
+
+
+@click.command("fit")
+@click.argument("checkpoint")
+@click.argument("vllm_args", nargs=-1, type=click.UNPROCESSED)
+@click.option("--vllm", "version", default="", metavar="VERSION", help="vLLM version.")
+@click.option("--artifact", default="", metavar="REF", help="Take the version from a wheel.")
+@click.option("--drafter", default="", metavar="CHECKPOINT", help="Draft model of the flags.")
+@click.option("--kv-gib", type=float, help="KV pool as a boot log prints it.")
+@click.option("--weights-gib", type=float, help="Weights as a boot log prints them.")
+@click.option("--rest-gib", type=float, help="What a log shows beside weights, graphs and pool.")
+@click.option(
+    "--meminfo",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A saved /proc/meminfo of the box.",
+)
+@click.option("--total-gib", type=float, help="Memory that the device reports.")
+@click.option("--reserve-gib", type=float, help="What has to stay free; default 15.")
+@click.option(
+    "--tenant", multiple=True, callback=_tenants, metavar="NAME=GIB", help="Another server."
+)
+@click.option("--sequences", type=click.IntRange(1), default=None, help="Solve for this many.")
+@click.option("--length", type=click.IntRange(1), default=None, help="Tokens of each of them.")
+@click.option("--typical-length", type=click.IntRange(1), default=None, help="Tokens traffic uses.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Compiler jobs at a cold start.")
+@device_option
+@output_options
+def command(
+    *,
+    checkpoint: str,
+    vllm_args: tuple[str, ...],
+    tenant: dict[str, float],
+    sequences: int | None,
+    length: int | None,
+    typical_length: int | None,
+    as_json: bool,
+    verbose: bool,
+    **given: object,
+) -> None:
+    """Say what CHECKPOINT's KV pool holds and where every byte of memory goes.
+
+    CHECKPOINT is a folder with config.json, that file, or a deployment TOML. What follows `--`
+    is what would follow `vllm serve MODEL`.
+    """
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.fit_text import render_fit  # noqa: PLC0415
+    from sparkproof.usecases.fit import fit, fit_request  # noqa: PLC0415
+
+    request = fit_request(
+        checkpoint,
+        vllm_args,
+        tenants=tenant,
+        sequences=sequences or 0,
+        length=length or 0,
+        typical_length=typical_length or 0,
+        **given,
+    )
+    raise SystemExit(emit(fit(request), render_fit, as_json=as_json, verbose=verbose))

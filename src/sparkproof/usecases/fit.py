@@ -1,0 +1,281 @@
+"""Does it fit, with the numbers that the boot log will print; and what to turn if it does not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.core.errors import UsageError
+from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.memory_plan import KvPlan, MemoryPlan
+from sparkproof.core.report import Report
+from sparkproof.core.results.fit import FitResult, StartStep
+from sparkproof.core.unknown import Unknown
+from sparkproof.core.verdict import Verdict, fold
+from sparkproof.facts.memory_book import estimates
+from sparkproof.memory.budget import GIB, Budget, Known, Weights, plan_budget
+from sparkproof.memory.coresidence import Residence, Server, order_of_start, plan_residence
+from sparkproof.memory.findings import Situation, judge_memory
+from sparkproof.memory.kv_plan import ROUNDING_BYTES, KvShape, plan_kv
+from sparkproof.memory.phases import Host, host_lines, plan_phases
+from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.fit_answers import Pool, compare_flags, solve_knobs
+from sparkproof.usecases.fit_case import CPU, FitCase, FitRequest, fit_request, read_case
+from sparkproof.usecases.fit_inputs import weights_of
+
+__all__ = ["FitRequest", "fit", "fit_request"]
+
+_PLANNED = "estimated from the flags"
+
+
+def fit(request: FitRequest) -> Report[FitResult]:
+    """Plan the memory of one server.
+
+    Raises:
+        UsageError: flags that vLLM refuses, or a layout that is not known here.
+        UnreachableError, FormatError: the checkpoint or the box can't be read.
+    """
+    case = read_case(request)
+    shape = case.shape()
+    budget, memory = _memory(case, shape)
+    pool, rounding, origin = _pool(case, budget)
+    plan = plan_kv(shape, pool, rounding_bytes=rounding, blocks=case.args.blocks_override)
+    plan = _auto_length(case, shape, plan)
+    neighbour, unknowns = _ask_neighbour(case, plan, pool, rounding)
+    low, high = _ends(shape, memory, origin)
+    residence = _residence(case, memory)
+    findings = judge_memory(_situation(case, shape, plan, memory, residence))
+    result = FitResult(
+        checkpoint=case.files.name,
+        architecture=case.layout.architecture or case.layout.model_type,
+        version=case.choice.version,
+        device=request.device,
+        device_memory_gib=case.total_bytes / GIB,
+        pool_origin=origin,
+        plan=plan,
+        neighbour=neighbour,
+        low=low,
+        high=high,
+        memory=memory,
+        solved=solve_knobs(
+            shape,
+            Pool(pool, case.total_bytes, budget),
+            sequences=request.sequences,
+            length=request.length,
+        ),
+        alternatives=compare_flags(case.shape, case.args, case.layout, pool, request.length),
+        starts=_starts(residence),
+        drafter=case.draft_files.name if case.draft_files else "",
+    )
+    return make_report(
+        "fit",
+        result,
+        verdict=_verdict(findings, neighbour),
+        summary=_summary(plan, origin),
+        findings=findings,
+        unknowns=(*case.unknowns, *unknowns),
+        next_steps=_next_steps(case, memory),
+    )
+
+
+def _host(case: FitCase) -> Host:
+    reserve = case.request.reserve_gib
+    reserve_gib = estimates()["reserve"].value if reserve is None else reserve
+    used = None if case.available_bytes is None else case.total_bytes - case.available_bytes
+    if used is None and not case.unified:
+        used = 0
+    return Host(
+        total_bytes=case.total_bytes,
+        reserve_bytes=int(reserve_gib * GIB),
+        used_bytes=used,
+        tenants={name: int(size * GIB) for name, size in case.request.tenants.items()},
+        jobs=case.request.jobs,
+        measured="MemTotal less MemAvailable" if case.available_bytes is not None else "",
+    )
+
+
+def _memory(case: FitCase, shape: KvShape) -> tuple[Budget | None, MemoryPlan | None]:
+    layers = case.layout.num_layers
+    weights = weights_of(case.files, case.draft_files, layers, case.request.weights_gib)
+    if weights is None:
+        return None, None
+    shared = _per_rank(weights, shape.settings.tensor_parallel * shape.settings.pipeline_parallel)
+    rest = case.request.rest_gib
+    known = Known(rest_bytes=None if rest is None else int(rest * GIB))
+    budget = plan_budget(shape, case.args, shared, case.total_bytes, known)
+    host = _host(case)
+    around = host_lines(host)
+    before = sum(line.bytes for line in around if line.name not in ("server", "pinned"))
+    pool = budget.line("kv")
+    return budget, MemoryPlan(
+        total_bytes=case.total_bytes,
+        available_bytes=case.total_bytes - before,
+        requested_bytes=budget.requested_bytes,
+        kv_bytes=pool.bytes,
+        kv_low_bytes=pool.low_bytes,
+        kv_high_bytes=pool.high_bytes,
+        lines=budget.lines,
+        host=around,
+        phases=plan_phases(budget, host, weights.layers),
+    )
+
+
+def _per_rank(weights: Weights, ranks: int) -> Weights:
+    if ranks == 1 or weights.loaded:
+        return weights
+    return msgspec.structs.replace(
+        weights,
+        target_bytes=weights.target_bytes // ranks,
+        drafter_bytes=weights.drafter_bytes // ranks,
+    )
+
+
+def _pool(case: FitCase, budget: Budget | None) -> tuple[int, int, str]:
+    """Bytes of the pool, how far they may be off by rounding, and where they are from."""
+    if case.request.kv_gib is not None:
+        if case.request.kv_gib < 0:
+            raise UsageError(f"a KV pool of {case.request.kv_gib} GiB holds nothing")
+        return int(case.request.kv_gib * GIB), ROUNDING_BYTES, "as printed by a log"
+    if case.args.kv_bytes:
+        return case.args.kv_bytes, 0, "--kv-cache-memory-bytes"
+    if budget is None:
+        raise UsageError(
+            "neither the pool nor the weights are known",
+            hint="give --kv-gib from a log, --kv-cache-memory-bytes after `--`, or --weights-gib",
+        )
+    return budget.line("kv").bytes, 0, _PLANNED
+
+
+def _auto_length(case: FitCase, shape: KvShape, plan: KvPlan) -> KvPlan:
+    """``--max-model-len -1``: the longest request that the pool holds."""
+    if case.args.max_model_len != -1:
+        return plan
+    longest = shape.longest(plan.pool_bytes, plan.max_model_len)
+    if not longest:
+        return plan
+    args = msgspec.structs.replace(case.args, max_model_len=longest)
+    return plan_kv(case.shape(args), plan.pool_bytes, blocks=case.args.blocks_override)
+
+
+def _ask_neighbour(
+    case: FitCase, plan: KvPlan, pool: int, rounding: int
+) -> tuple[KvPlan | None, list[Unknown]]:
+    if len(case.choice.rules) == 1:
+        return None, []
+    other = plan_kv(
+        case.shape(newer=True), pool, rounding_bytes=rounding, blocks=case.args.blocks_override
+    )
+    if (other.tokens, other.blocks, other.block_size) == (
+        plan.tokens,
+        plan.blocks,
+        plan.block_size,
+    ):
+        return None, []
+    older, newer = (rules.version for rules in case.choice.rules)
+    why = f"{older} prints {plan.tokens:,} tokens for this pool, {newer} {other.tokens:,}"
+    return other, [Unknown(f"vllm {case.choice.version}", why, topic="fit/kv")]
+
+
+def _ends(
+    shape: KvShape, memory: MemoryPlan | None, origin: str
+) -> tuple[KvPlan | None, KvPlan | None]:
+    if memory is None or origin != _PLANNED:
+        return None, None
+    return plan_kv(shape, memory.kv_low_bytes), plan_kv(shape, memory.kv_high_bytes)
+
+
+def _situation(
+    case: FitCase,
+    shape: KvShape,
+    plan: KvPlan,
+    memory: MemoryPlan | None,
+    residence: Residence | None,
+) -> Situation:
+    return Situation(
+        args=case.args,
+        utilization=shape.settings.utilization,
+        sized_by_share=case.request.kv_gib is None and not case.args.kv_bytes,
+        plan=plan,
+        longest=shape.longest(plan.pool_bytes, plan.max_model_len),
+        unified=case.unified and case.device.capability != CPU,
+        reserve_bytes=_host(case).reserve_bytes,
+        memory=memory,
+        residence=residence,
+        typical_length=case.request.typical_length,
+        draft_head=not shape.settings.drafts
+        or bool(case.layout.drafts)
+        or case.drafter is not None,
+    )
+
+
+def _has_draft_head(case: FitCase, shape: KvShape) -> bool:
+    asked = shape.settings.drafts and case.drafter is None
+    return not asked or bool(case.layout.drafts)
+
+
+def _servers(case: FitCase, memory: MemoryPlan) -> tuple[Server, ...]:
+    resident = sum(line.bytes for line in memory.lines if line.name != "slack")
+    own = Server(case.files.name, memory.requested_bytes, resident)
+    others = (
+        Server(name, int(size * GIB), int(size * GIB))
+        for name, size in sorted(case.request.tenants.items())
+    )
+    return order_of_start((own, *others))
+
+
+def _residence(case: FitCase, memory: MemoryPlan | None) -> Residence | None:
+    if memory is None or not case.request.tenants:
+        return None
+    tenants = sum(int(size * GIB) for size in case.request.tenants.values())
+    host = _host(case)
+    return plan_residence(
+        _servers(case, memory), memory.available_bytes + tenants, host.reserve_bytes
+    )
+
+
+def _starts(residence: Residence | None) -> tuple[StartStep, ...]:
+    if residence is None:
+        return ()
+    held = [start.free_bytes for start in residence.starts] + [residence.headroom_bytes]
+    return tuple(
+        StartStep(
+            start.name,
+            start.requested_bytes,
+            held[i] - held[i + 1],
+            start.free_bytes,
+            start.passes,
+        )
+        for i, start in enumerate(residence.starts)
+    )
+
+
+def _verdict(findings: tuple[Finding, ...], neighbour: KvPlan | None) -> Verdict:
+    failed = any(finding.severity is Severity.ERROR for finding in findings)
+    return fold(
+        (
+            Verdict.FAIL if failed else Verdict.PASS,
+            Verdict.INCONCLUSIVE if neighbour else Verdict.PASS,
+        )
+    )
+
+
+def _summary(plan: KvPlan, origin: str) -> str:
+    blocks = _either(f"{plan.blocks_if_less:,}", f"{plan.blocks_if_more:,}")
+    tokens = _either(f"{plan.tokens_if_less:,}", f"{plan.tokens_if_more:,}")
+    times = _either(f"{plan.concurrency_if_less:.2f}x", f"{plan.concurrency_if_more:.2f}x")
+    return (
+        f"{plan.pool_bytes / GIB:.2f} GiB of KV cache ({origin}): {blocks} blocks of"
+        f" {plan.block_size:,} tokens, {tokens} tokens, {times} at {plan.max_model_len:,}"
+    )
+
+
+def _either(less: str, more: str) -> str:
+    """Two decimals of GiB may leave one block of play: both are said."""
+    return less if less == more else f"{less} or {more}"
+
+
+def _next_steps(case: FitCase, memory: MemoryPlan | None) -> tuple[str, ...]:
+    if memory is None:
+        return ("sparkproof fit … --weights-gib GIB    adds the budget and its phases",)
+    if case.available_bytes is None and case.unified:
+        return ("sparkproof fit … --meminfo FILE    takes the box as it is, not the usual one",)
+    return ()

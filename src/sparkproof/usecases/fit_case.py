@@ -1,0 +1,199 @@
+"""One question to ``fit``, with everything it needs read and resolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sparkproof.adapters.meminfo import is_spark, read_meminfo
+from sparkproof.checkpoint.state_layout import read_state_layout
+from sparkproof.core.errors import UsageError
+from sparkproof.core.observations.state_layout import StateLayout
+from sparkproof.core.serve_args import ServeArgs
+from sparkproof.core.unknown import Unknown
+from sparkproof.facts.book import find_device
+from sparkproof.facts.memory_book import (
+    RuleChoice,
+    choose_rules,
+    device_memory,
+    examined_versions,
+)
+from sparkproof.memory.budget import GIB
+from sparkproof.memory.kv_plan import KvShape
+from sparkproof.memory.settings import Device, resolve_settings
+from sparkproof.recipe.vllm_args import parse_serve_args
+from sparkproof.usecases.fit_inputs import (
+    CheckpointFiles,
+    read_checkpoint_files,
+    read_deployment,
+    version_of_artifact,
+)
+
+CPU = "cpu"
+
+
+class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the user asks.
+
+    Attributes:
+        checkpoint, drafter: folders, or their config.json.
+        version: vLLM version; "" to take it from `artifact`, or the newest examined.
+        argv: what follows ``vllm serve MODEL``.
+        kv_gib: the pool as a log prints it, two decimals; None to plan it.
+        weights_gib: as a log prints it after loading; None to take the shards' sizes.
+        rest_gib: what a log shows beside weights, graphs and pool; None to estimate it.
+        meminfo: a saved ``/proc/meminfo``; None for the usual, or for this box if it is a Spark.
+        total_gib: what the device reports; None for the usual of the device.
+        tenants: other servers, name to GiB.
+        sequences, length: what to solve for; 0 for one request of the full context.
+        typical_length: tokens that traffic uses; 0 where not told.
+        jobs: compiler jobs at a cold start; 0 for a warm one.
+    """
+
+    checkpoint: str
+    version: str = ""
+    artifact: str = ""
+    drafter: str = ""
+    argv: tuple[str, ...] = ()
+    device: str = "gb10"
+    kv_gib: float | None = None
+    weights_gib: float | None = None
+    rest_gib: float | None = None
+    meminfo: Path | None = None
+    total_gib: float | None = None
+    reserve_gib: float | None = None
+    tenants: dict[str, float] = {}
+    sequences: int = 0
+    length: int = 0
+    typical_length: int = 0
+    jobs: int = 0
+
+
+class FitCase(msgspec.Struct, frozen=True):
+    """Everything read and resolved."""
+
+    request: FitRequest
+    args: ServeArgs
+    layout: StateLayout
+    drafter: StateLayout | None
+    files: CheckpointFiles
+    draft_files: CheckpointFiles | None
+    choice: RuleChoice
+    device: Device
+    unified: bool
+    total_bytes: int
+    available_bytes: int | None
+    unknowns: tuple[Unknown, ...]
+
+    def shape(self, args: ServeArgs | None = None, *, newer: bool = False) -> KvShape:
+        """The pool's cut, by the older or the newer neighbour's rules."""
+        rules = self.choice.rules[-1 if newer else 0]
+        settings = resolve_settings(self.layout, args or self.args, rules, self.device)
+        wanted = settings.speculative_tokens and (args or self.args).speculation
+        return KvShape(self.layout, settings, self.drafter if wanted else None)
+
+
+def read_case(request: FitRequest) -> FitCase:
+    """Read checkpoint, drafter and box; resolve flags, release and device.
+
+    Raises:
+        UsageError: flags that vLLM refuses, an unknown device or version.
+        UnreachableError, FormatError: the checkpoint or the box can't be read.
+    """
+    args = parse_serve_args(request.argv)
+    files = read_checkpoint_files(request.checkpoint)
+    layout = read_state_layout(files.config, quantization=files.quantization, name=files.name)
+    drafter = _drafter(request, args)
+    draft_layout = (
+        read_state_layout(drafter.config, quantization=drafter.quantization, name=drafter.name)
+        if drafter
+        else None
+    )
+    unknowns: list[Unknown] = []
+    choice = _choice(request, unknowns)
+    device, total, available, unified = _device(request)
+    return FitCase(
+        request, args, layout, draft_layout, files, drafter, choice, device, unified, total,
+        available, tuple(unknowns),
+    )  # fmt: skip
+
+
+def _drafter(request: FitRequest, args: ServeArgs) -> CheckpointFiles | None:
+    spec = args.speculation
+    if request.drafter:
+        if spec is None:
+            raise UsageError("a drafter is named, yet the flags have no --speculative-config")
+        return read_checkpoint_files(request.drafter)
+    if spec is None or not spec.model or spec.method in ("mtp", "ngram", "suffix"):
+        return None
+    if not Path(spec.model).expanduser().exists():
+        raise UsageError(
+            f"the draft model `{spec.model}` is not on this disk; its layers share the KV pool",
+            hint="give its folder or config.json with --drafter",
+        )
+    return read_checkpoint_files(spec.model)
+
+
+def _choice(request: FitRequest, unknowns: list[Unknown]) -> RuleChoice:
+    version = request.version or version_of_artifact(request.artifact)
+    if not version:
+        version = str(examined_versions()[-1])
+        why = f"no version told: {version} is assumed"
+        hint = "give --vllm VERSION or --artifact vllm==VERSION"
+        unknowns.append(Unknown("vllm", why, topic="fit/version", hint=hint))
+    choice = choose_rules(version)
+    if not choice.exact:
+        unknowns.append(Unknown("vllm", choice.note, topic="fit/version"))
+    return choice
+
+
+def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
+    """Device, total bytes, available bytes where they were read, and whether it shares memory."""
+    given = request.total_gib
+    if given is not None and given <= 0:
+        raise UsageError(f"a device of {given} GiB has no memory")
+    if request.device == CPU:
+        info = read_meminfo(request.meminfo)
+        total = int(given * GIB) if given else info.total_bytes
+        return Device(CPU, total / GIB), total, info.available_bytes, True
+    found = find_device(request.device)
+    known = device_memory(found.id)
+    nominal = found.facts.get("memory_gb")
+    usual = known.total_gib if known else float(nominal.value) * 1e9 / GIB if nominal else 0.0
+    here = request.meminfo is not None or (found.unified_memory and is_spark())
+    info_here = read_meminfo(request.meminfo) if here and found.unified_memory else None
+    measured = info_here.total_bytes / GIB if info_here else 0.0
+    total_gib = given or measured or usual
+    if not total_gib:
+        raise UsageError(f"the memory of `{request.device}` is not known", hint="give --total-gib")
+    device = Device(str(found.capability), total_gib)
+    available = info_here.available_bytes if info_here else None
+    return device, int(total_gib * GIB), available, found.unified_memory
+
+
+def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitRequest:
+    """The request of a checkpoint with flags, or of a deployment whose fields `given` overrides.
+
+    Raises:
+        UsageError: flags beside a deployment that has its own.
+        UnreachableError, FormatError: the deployment can't be read.
+    """
+    if not reference.endswith(".toml"):
+        return FitRequest(checkpoint=reference, argv=argv, **given)
+    if argv:
+        raise UsageError("a deployment has its own vLLM arguments", hint="edit its `args`")
+    deployment = read_deployment(Path(reference))
+    box = deployment.box
+    jobs = deployment.env.get("MAX_JOBS", "")
+    own: dict[str, Any] = {
+        "artifact": deployment.artifact,
+        "device": deployment.device,
+        "total_gib": box.total_memory_gib,
+        "reserve_gib": box.reserve_gib,
+        "tenants": box.co_tenants,
+        "jobs": int(jobs) if jobs.isdigit() else 0,
+    }
+    stated = {key: value for key, value in given.items() if value not in (None, "", 0, {}, "gb10")}
+    return FitRequest(checkpoint=deployment.checkpoint, argv=deployment.args, **(own | stated))

@@ -1,0 +1,129 @@
+"""What ``fit`` reads before it can add anything up."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.memory.budget import Weights
+from sparkproof.recipe.deployment_toml import parse_deployment
+
+_LIMIT_BYTES = 64 << 20
+_EXACT = re.compile(r"(?:[a-z]+:)?vllm(?:\[[^]]*\])?\s*==\s*([^\s;,]+)\Z")
+
+
+class CheckpointFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The metadata of one checkpoint on this disk.
+
+    Attributes:
+        weight_bytes: of its tensors, 0 where no shard lies beside the metadata.
+    """
+
+    name: str
+    config: bytes
+    quantization: bytes | None = None
+    weight_bytes: int = 0
+    weight_source: str = ""
+
+
+def read_checkpoint_files(reference: str) -> CheckpointFiles:
+    """Read a checkpoint folder, or its config.json alone.
+
+    Raises:
+        UnreachableError: there is no such folder or file here.
+    """
+    path = Path(reference).expanduser()
+    config = path / "config.json" if path.is_dir() else path
+    if not config.is_file():
+        raise UnreachableError(
+            f"no checkpoint at `{reference}`",
+            hint="name a folder with config.json, or the file itself",
+        )
+    folder = config.parent
+    size, source = _weights(folder) if path.is_dir() else (0, "")
+    quantization = folder / "hf_quant_config.json"
+    return CheckpointFiles(
+        name=folder.name if path.is_dir() else config.name,
+        config=_read(config),
+        quantization=_read(quantization) if quantization.is_file() else None,
+        weight_bytes=size,
+        weight_source=source,
+    )
+
+
+def read_deployment(path: Path) -> Deployment:
+    """Read a deployment; its checkpoint is looked for beside it.
+
+    Raises:
+        UnreachableError, FormatError: as they say.
+    """
+    deployment = parse_deployment(_read(path), path.name)
+    beside = path.parent / deployment.checkpoint
+    if deployment.checkpoint and beside.exists():
+        return msgspec.structs.replace(deployment, checkpoint=str(beside))
+    return deployment
+
+
+def version_of_artifact(reference: str) -> str:
+    """The version that a requirement or a wheel's file name tells; "" where neither does."""
+    match = _EXACT.match(reference.strip())
+    if match:
+        return match[1]
+    name = reference.rsplit("/", 1)[-1]
+    try:
+        return str(parse_wheel_filename(name)[1]) if name.endswith(".whl") else ""
+    except InvalidWheelFilename:
+        return ""
+
+
+def weights_of(
+    target: CheckpointFiles, drafter: CheckpointFiles | None, layers: int, given_gib: float | None
+) -> Weights | None:
+    """Bytes of the weights: the user's word, or what the shards hold; None where unknown."""
+    extra = drafter.weight_bytes if drafter else 0
+    if given_gib is not None:
+        if given_gib <= 0:
+            raise UsageError(f"weights of {given_gib} GiB are no weights")
+        loaded = int(given_gib * (1 << 30))
+        return Weights(
+            loaded, 0, loaded=True, layers=max(layers, 1), why="given with --weights-gib"
+        )
+    if not target.weight_bytes:
+        return None
+    return Weights(target.weight_bytes, extra, layers=max(layers, 1), why=target.weight_source)
+
+
+def _weights(folder: Path) -> tuple[int, str]:
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        total = _total_size(index)
+        if total:
+            return total, "total_size of the checkpoint's index"
+    shards = sorted(folder.glob("*.safetensors"))
+    size = sum(shard.stat().st_size for shard in shards)
+    return size, f"sizes of {len(shards)} safetensors files" if shards else ""
+
+
+def _total_size(index: Path) -> int:
+    try:
+        found = json.loads(_read(index))["metadata"]["total_size"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return 0
+    return int(found) if isinstance(found, int | float) and 0 < found < 1 << 50 else 0
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _LIMIT_BYTES:
+            raise FormatError(f"larger than {_LIMIT_BYTES} bytes", where=path.name)
+        return path.read_bytes()
+    except OSError as error:
+        raise UnreachableError(
+            f"{path.name} can't be read: {error.strerror or type(error).__name__}"
+        ) from error
