@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import sys
 import tomllib
 from typing import Any
 
@@ -17,6 +18,7 @@ from sparkproof.core.errors import ExitCode
 from sparkproof.core.report import schema_name
 from sparkproof.usecases.explain import list_topics
 
+_IMPORTED_AS = {"pyelftools": "elftools", "tomli-w": "tomli_w"}
 _TYPED = re.compile(r"`sparkproof ([^`]+)`")
 ENTRIES = [pytest.param(entry, id=entry.name) for entry in COMMANDS]
 
@@ -116,9 +118,26 @@ def test_every_command_a_hint_names_exists(repository: Any) -> None:
     assert broken == []
 
 
-def test_every_dependency_has_its_reason(repository: Any) -> None:
+def _dependencies(repository: Any) -> list[str]:
     project = tomllib.loads((repository.root / "pyproject.toml").read_text(encoding="utf-8"))
-    needs = [re.split(r"[<>=~! \[]", item)[0] for item in project["project"]["dependencies"]]
+    return [re.split(r"[<>=~! \[]", item)[0] for item in project["project"]["dependencies"]]
+
+
+def test_dependencies_are_what_is_imported(repository: Any) -> None:
+    imported = set()
+    for module in repository.modules():
+        for node in ast.walk(module.tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            imported |= {name.split(".")[0] for name in names}
+    foreign = imported - set(sys.stdlib_module_names) - {"sparkproof"}
+    declared = {_IMPORTED_AS.get(name, name) for name in _dependencies(repository)}
+    assert foreign == declared - {"pip"}  # pip is run, not imported
+
+
+def test_every_dependency_has_its_reason(repository: Any) -> None:
+    needs = _dependencies(repository)
     text = (repository.root / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert [need for need in needs if not any(f"`{need}`" in row for row in rows)] == []
