@@ -14,6 +14,7 @@ from sparkproof.formats.hf_config import ModelConfig
 PROBED_LAYERS = 128
 """Layers tried where the config does not say how many there are."""
 TOPIC = "declare"
+_NESTED_BODY = "model.language_model."
 _PATTERN_LETTERS = {"M": On.LINEAR, "*": On.ATTENTION, "-": On.MLP, "E": On.MOE}
 _TYPE_WORDS = (
     ("linear", On.LINEAR),
@@ -91,10 +92,7 @@ def lay_out(config: ModelConfig, hints: Iterable[str]) -> Layout:
     kinds = _layer_kinds(config, unknowns)
     if family is None:
         unknowns.append(_no_family(config))
-        possible = _hinted(hints)
-        builder = _Builder(generic_family(), "model.", config)
-        modules = builder.build([possible] * PROBED_LAYERS, possible)
-        return Layout(tuple(modules), "", counted=False, unknowns=tuple(unknowns))
+        return _usual(config, kinds, _hinted(hints), unknowns)
     body = family.body(config.architectures, nested=config.nested)
     if not kinds:
         unknowns.append(Unknown(config.where, "num_hidden_layers is not declared", TOPIC))
@@ -103,6 +101,16 @@ def lay_out(config: ModelConfig, hints: Iterable[str]) -> Layout:
     per_layer = [_fit(kind, family) for kind in kinds] or [every] * PROBED_LAYERS
     modules = _Builder(family, body, config).build(per_layer, outside if kinds else every)
     return Layout(tuple(modules), family.id, counted=bool(kinds), unknowns=tuple(unknowns))
+
+
+def _usual(
+    config: ModelConfig, kinds: list[frozenset[On]], hinted: frozenset[On], unknowns: list[Unknown]
+) -> Layout:
+    """Usual names for an architecture that is not in the book, in the shape the config gives."""
+    outside = _outside(config) | hinted if kinds else hinted
+    builder = _Builder(generic_family(), _NESTED_BODY if config.nested else "model.", config)
+    modules = builder.build(kinds or [hinted] * PROBED_LAYERS, outside)
+    return Layout(tuple(modules), "", counted=bool(kinds), unknowns=tuple(unknowns))
 
 
 def _no_family(config: ModelConfig) -> Unknown:

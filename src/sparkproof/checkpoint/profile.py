@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from sparkproof.checkpoint.compressed_tensors import CompressedTensors
 from sparkproof.checkpoint.declared import NOTHING, Declared, Declarer, Listed
 from sparkproof.checkpoint.fp8 import Fp8
@@ -34,6 +36,7 @@ from sparkproof.formats.hf_config import ModelConfig, QuantDeclaration
 _ORDER = tuple(LayerClass)
 _SHOWN_EVIDENCE = 4
 _PLACED = frozenset({DeclaredBy.NAME, DeclaredBy.PATTERN, DeclaredBy.EXCLUDED})
+_COVERED = _PLACED | {DeclaredBy.CLASS, DeclaredBy.DEFAULT, DeclaredBy.NOTHING}
 
 Reading = tuple[Module, Declared]
 
@@ -94,23 +97,13 @@ def profile_checkpoint(
     kept = _kept(readings, layout, unplaced)
     unknowns, notes = declarer.remarks()
     formats = (*_grouped(kept, layout), *_elsewhere(readings, layout), *_from_entries(unplaced))
-    return CheckpointProfile(
-        name=name,
-        architectures=config.architectures,
-        model_type=config.model_type,
+    return msgspec.structs.replace(
+        _shape(config, name),
         quant_method=block.method if block else "",
         quant_algo=(block.algo or block.format) if block else "",
         formats=tuple(sorted(formats, key=lambda item: _ORDER.index(item.layer_class))),
-        activation_dtype=config.dtype or "bfloat16",
         kv_cache_scheme=kv_words(block) or kv_words(quant),
-        hidden_act=config.hidden_act,
-        head_dim=config.head_dim,
-        num_layers=config.num_layers or len(config.layer_types) or len(config.hybrid_pattern),
-        num_experts=config.num_experts,
-        draft_layers=config.draft_layers,
         family=layout.family,
-        reconstructed="; ".join(config.origin.sources) if config.origin else "",
-        assumed=config.origin.assumed if config.origin else (),
         unknowns=(*_useful(layout.unknowns, block), *unknowns),
         notes=(
             *notes,
@@ -118,6 +111,25 @@ def profile_checkpoint(
             *source_notes(config, quant),
             *_leftovers(unplaced, layout),
         ),
+    )
+
+
+def _shape(config: ModelConfig, name: str) -> CheckpointProfile:
+    """What does not depend on quantization."""
+    return CheckpointProfile(
+        name=name,
+        architectures=config.architectures,
+        model_type=config.model_type,
+        quant_method="",
+        formats=(),
+        activation_dtype=config.dtype or "bfloat16",
+        hidden_act=config.hidden_act,
+        head_dim=config.head_dim,
+        num_layers=config.num_layers or len(config.layer_types) or len(config.hybrid_pattern),
+        num_experts=config.num_experts,
+        draft_layers=config.draft_layers,
+        reconstructed="; ".join(config.origin.sources) if config.origin else "",
+        assumed=config.origin.assumed if config.origin else (),
     )
 
 
@@ -164,9 +176,13 @@ def _tied(config: ModelConfig, module: Module) -> Declared | None:
 def _kept(
     readings: Sequence[Reading], layout: Layout, unplaced: tuple[Listed, ...]
 ) -> list[Reading]:
-    """Without a known architecture only what an entry names is told; see `_elsewhere`."""
+    """Without a known architecture only what something covers is told; see `_elsewhere`.
+
+    Where not even the number of layers is known, that is what an entry names.
+    """
     if not layout.family:
-        return [pair for pair in readings if pair[1].by in _PLACED]
+        told = _COVERED if layout.counted else _PLACED
+        return [pair for pair in readings if pair[1].by in told]
     if unplaced and not layout.counted:
         return [pair for pair in readings if pair[1].by is not DeclaredBy.NOT_LISTED]
     return list(readings)
@@ -212,6 +228,8 @@ def _elsewhere(readings: Sequence[Reading], layout: Layout) -> Iterable[LayerFor
             seen.setdefault((said.scheme, said.detail, said.variant), said)
     for said in seen.values():
         everything = said.by is DeclaredBy.NOTHING
+        if everything and layout.counted:
+            continue
         words = "" if everything else "every linear layer that no other line covers"
         yield _format(LayerClass.OTHER, [said], words)
 

@@ -439,6 +439,25 @@ def test_known_family_of_unknown_depth() -> None:
     assert found.unknowns[0].why == "num_hidden_layers is not declared"
 
 
+NOVEL = {"architectures": ["NovelMoeForCausalLM"], "num_hidden_layers": 3, "num_experts": 4}
+
+
+def test_an_architecture_that_is_not_in_the_book_keeps_its_shape() -> None:
+    found = profile(
+        NOVEL,
+        compressed_tensors(config_group(FP4, FP4_LOCAL), ignore=("lm_head", "re:.*layers.0.*")),
+    )
+    assert schemes(found, LayerClass.EXPERTS) == [
+        ("unquantized", "layer 0"),
+        ("nvfp4-w4a4", "layers 1-2"),
+    ]
+    assert [s for s, _ in schemes(found, LayerClass.OTHER)] == ["nvfp4-w4a4"]
+    assert "not in the book" in found.unknowns[0].why
+    plain = profile(NOVEL)
+    assert schemes(plain, LayerClass.EXPERTS) == [("unquantized", "")]
+    assert (plain.of(LayerClass.OTHER), plain.unknowns) == ((), ())
+
+
 def test_reconstruction_is_carried() -> None:
     origin = {
         "sources": ["somebody, 2026-08-01"],
