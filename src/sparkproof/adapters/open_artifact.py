@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -64,33 +65,53 @@ def open_artifact(
     _check_kind(ref)
     if local := _local_path(ref):
         return open_local(local, ref)
-    cache = cache or ArtifactCache()
-    resolution, url = _resolve(ref, target, cache, run, offline=offline)
+    world = _World(cache or ArtifactCache(), offline, progress or NoProgress(), run)
+    resolution, url = _resolve(ref, target, world)
     if urlsplit(resolution.url).scheme == "file":
         subject, artifact = open_local(_file_path(resolution.url), ref)
         return _noted(subject, resolution), artifact
-    path = cache.find(resolution.sha256, resolution.filename)
+    path = world.cache.find(resolution.sha256, resolution.filename)
     if path:
         return _open_cached(ref, resolution, path)
     if offline:
         raise UnreachableError(
-            f"{resolution.filename} is not in the cache {cache.name}",
+            f"{resolution.filename} is not in the cache {world.cache.name}",
             hint="run it once without --offline, or name a file",
         )
+    return _open_fetched(ref, target, _Wanted(resolution, url, whole), world)
+
+
+class _World(NamedTuple):
+    cache: ArtifactCache
+    offline: bool
+    progress: Progress
+    run: PipRunner
+
+
+class _Wanted(NamedTuple):
+    resolution: Resolution
+    url: str
+    whole: bool
+
+
+def _open_fetched(
+    ref: Ref, target: Target, wanted: _Wanted, world: _World
+) -> tuple[Subject, Artifact]:
     from sparkproof.adapters.fetch import Fetcher  # noqa: PLC0415 - only a fetch pays for HTTP
 
-    pip_may = ref.form is not RefForm.URL
-    fetched = Fetcher(cache, progress or NoProgress(), run).fetch(
-        resolution, url, target, whole=whole, pip_may=pip_may
+    is_url = ref.form is RefForm.URL
+    fetched = Fetcher(world.cache, world.progress, world.run).fetch(
+        wanted.resolution, wanted.url, target, whole=wanted.whole, pip_may=not is_url
     )
+    resolution = fetched.resolution
     if fetched.remote:
         sha256, size = resolution.sha256, fetched.size_bytes
         subject = identify_wheel(ref, fetched.remote, sha256, size, verified=False)
         return _noted(subject, resolution), fetched.remote
     assert fetched.path is not None
-    cache.remember(resolution.url, None, fetched.resolution)
-    cache.remember(_key(ref), None if ref.form is RefForm.URL else target, fetched.resolution)
-    return _open_cached(ref, fetched.resolution, fetched.path)
+    world.cache.remember(resolution.url, None, resolution)
+    world.cache.remember(_key(ref), None if is_url else target, resolution)
+    return _open_cached(ref, resolution, fetched.path)
 
 
 def open_local(path: Path, ref: Ref) -> tuple[Subject, Artifact]:
@@ -164,11 +185,9 @@ def _file_path(url: str) -> Path:
     return Path(unquote(urlsplit(url).path))
 
 
-def _resolve(
-    ref: Ref, target: Target, cache: ArtifactCache, run: PipRunner, *, offline: bool
-) -> tuple[Resolution, str]:
-    if offline:
-        known = cache.recall(_key(ref), None if ref.form is RefForm.URL else target)
+def _resolve(ref: Ref, target: Target, world: _World) -> tuple[Resolution, str]:
+    if world.offline:
+        known = world.cache.recall(_key(ref), None if ref.form is RefForm.URL else target)
         if known is None:
             raise UnreachableError(
                 f"{ref.display} was never looked up for {target} while online",
@@ -178,11 +197,11 @@ def _resolve(
     if ref.form is RefForm.URL:
         return _address(ref), ref.value.partition("#")[0]
     if ref.form is RefForm.FILENAME:
-        resolution = resolve_filename(ref.value, target, run)
+        resolution = resolve_filename(ref.value, target, world.run)
     else:
-        resolution = resolve(ref.value, target, run)
+        resolution = resolve(ref.value, target, world.run)
     with contextlib.suppress(UnreachableError):  # an unwritable cache spoils only offline runs
-        cache.remember(_key(ref), target, resolution)
+        world.cache.remember(_key(ref), target, resolution)
     return resolution, resolution.url
 
 
