@@ -7,6 +7,7 @@ shape of the value is enough, the name of the variable is not needed, but helps.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
@@ -81,13 +82,21 @@ def redact_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def redact(value: T) -> T:
+def redact(value: T, *, homes: Iterable[str] = ()) -> T:
     """A struct of the same type with every string in it redacted, keys too.
 
     Lists of strings are taken for arguments, and dicts whose keys are written as
     environment variables are for environments.
+
+    Args:
+        value: a struct.
+        homes: further folders to write as ``~``, for homes that lie in an unusual place.
     """
     plain = _walk(msgspec.to_builtins(value))
+    folders = sorted({home.rstrip("/") for home in homes} - {""}, key=len, reverse=True)
+    if folders:
+        unusual = re.compile("(?:" + "|".join(map(re.escape, folders)) + r")(?![\w.-])")
+        plain = map_text(plain, lambda text: unusual.sub("~", text))
     return msgspec.convert(plain, type(value))
 
 

@@ -8,7 +8,7 @@ signature, and verification claims no authenticity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.receipt import RECEIPT_SCHEMA, Receipt, content_hash
-from sparkproof.core.redaction import redact
+from sparkproof.core.redaction import redact, redact_text
 from sparkproof.core.report import Report
 
 
@@ -44,25 +44,30 @@ def seal(
     inputs: dict[str, str],
     previous: str,
     parents: tuple[str, ...] = (),
+    homes: Iterable[str] = (),
 ) -> Receipt:
-    """Make the receipt of a report; secrets and home paths are taken out first."""
-    plain = msgspec.json.encode(_redacted(report))
+    """Make the receipt of a report; secrets and home paths are taken out first.
+
+    Args:
+        report: what to seal.
+        inputs: digest of every input by role.
+        previous: digest of the receipt before it ("" for a store's first).
+        parents: digests of the receipts it builds on.
+        homes: the user's home folders, where they lie in an unusual place.
+    """
+    plain = msgspec.json.encode(redact(msgspec.structs.replace(report, receipt=""), homes=homes))
     open_receipt = Receipt(
         schema=RECEIPT_SCHEMA,
         command=report.command,
         created_at=report.generated_at,
         tool_version=report.tool_version,
-        inputs=dict(sorted(inputs.items())),
+        inputs={role: redact_text(value) for role, value in sorted(inputs.items())},
         verdict=report.verdict,
         report=msgspec.Raw(plain),
         parents=parents,
         previous=previous,
     )
     return msgspec.structs.replace(open_receipt, hash=content_hash(open_receipt))
-
-
-def _redacted(report: Report[Any]) -> Report[object]:
-    return redact(msgspec.structs.replace(report, receipt=""))
 
 
 def verify_one(receipt: Receipt, where: str) -> tuple[Problem, ...]:

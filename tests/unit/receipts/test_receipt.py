@@ -53,6 +53,12 @@ def test_no_secret_and_no_home_gets_into_a_receipt() -> None:
     assert "alice" not in text
 
 
+def test_a_home_in_an_unusual_place_is_taken_out_too() -> None:
+    given = msgspec.structs.replace(report("/export/bob/x and /export/bobby"), next_steps=())
+    text = msgspec.json.encode(seal(given, inputs={}, previous="", homes=("/export/bob/", "/")))
+    assert b'"~/x and /export/bobby"' in text
+
+
 def test_the_report_inside_names_no_other_receipt() -> None:
     sealed = msgspec.json.decode(seal(report(), inputs={}, previous="").report)
     assert sealed["receipt"] == ""
