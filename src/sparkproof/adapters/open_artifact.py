@@ -121,9 +121,9 @@ def open_local(path: Path, ref: Ref) -> tuple[Subject, Artifact]:
         UsageError: it is of another kind than the ref says.
         UnreachableError, FormatError: as `open_artifact`.
     """
-    if not path.exists():
+    if not _exists(path):
         raise UnreachableError(
-            f"{path.name or path} can't be found",
+            f"{path.name[:200] or path} can't be found",
             hint="name a file, a folder, or a requirement such as vllm==0.33.0",
         )
     if path.is_dir():
@@ -173,12 +173,24 @@ def _check_kind(ref: Ref) -> None:
 
 def _local_path(ref: Ref) -> Path | None:
     if ref.form is RefForm.PATH:
-        return Path(ref.value).expanduser()
-    if ref.form is RefForm.FILENAME and Path(ref.value).exists():
+        try:
+            return Path(ref.value).expanduser()
+        except RuntimeError as error:
+            raise UsageError(f"`{ref.display}`: there is no such user here") from error
+    if ref.form is RefForm.FILENAME and _exists(Path(ref.value)):
         return Path(ref.value)
     if ref.form is RefForm.URL and urlsplit(ref.value).scheme == "file":
         return _file_path(ref.value)
     return None
+
+
+def _exists(path: Path) -> bool:
+    """As `Path.exists`, which raises where a name is too long or a folder barred."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _file_path(url: str) -> Path:

@@ -244,6 +244,10 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         with pytest.raises(UnreachableError, match="can't be found") as caught:
             open_artifact(ref)
         assert caught.value.hint
+    with pytest.raises(UnreachableError, match="can't be found"):
+        open_artifact("tree:" + "x" * 3000)
+    with pytest.raises(UsageError, match="no such user"):
+        open_artifact("~nobody-of-that-name/x.whl")
     (tmp_path / "file.txt").write_text("x")
     with pytest.raises(UsageError):
         open_artifact(f"tree:{tmp_path}/file.txt")
