@@ -17,7 +17,9 @@ import msgspec
 from sparkproof.core.capability import ComputeCapability
 
 Scalar: TypeAlias = str | int | float | bool | None
-Comparison: TypeAlias = Literal["==", "<", "<=", ">", ">=", "truthy", "contains", "startswith"]
+Comparison: TypeAlias = Literal[
+    "==", "<", "<=", ">", ">=", "truthy", "contains", "startswith", "endswith"
+]
 
 
 class Tri(StrEnum):
@@ -189,9 +191,11 @@ def compare(left: Scalar, op: str, right: Scalar) -> bool:
         return bool(left)
     if op == "==":
         return left == right
-    if op in ("contains", "startswith"):
+    if op in ("contains", "startswith", "endswith"):
         text, part = str(left or ""), str(right)
-        return text.startswith(part) if op == "startswith" else part in text.split(",")
+        if op == "contains":
+            return part in text.split(",")
+        return text.startswith(part) if op == "startswith" else text.endswith(part)
     if isinstance(left, str | None) or isinstance(right, str | None):
         return False
     return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[op]

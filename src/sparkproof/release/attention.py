@@ -139,16 +139,17 @@ def _messages(session: Session, layout: AttentionLayout) -> tuple[str, str]:
     """What is raised for a named backend that does not fit, and where none is left."""
     module_name, name = layout.raises.split(":")
     module = session.table.get(module_name)
-    messages: list[str] = []
+    found: list[tuple[int, str]] = []
     for node in ast.walk(module.tree) if module is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == name:
-            messages.extend(
-                f"{brief(inner.exc.func)}: {_text(inner.exc.args[0])}"
+            found.extend(
+                (inner.lineno, f"{brief(inner.exc.func)}: {_text(inner.exc.args[0])}")
                 for inner in ast.walk(node)
                 if isinstance(inner, ast.Raise)
                 and isinstance(inner.exc, ast.Call)
                 and inner.exc.args
             )
+    messages = [text for _, text in sorted(found)]
     return (messages[0], messages[-1]) if messages else ("", "")
 
 

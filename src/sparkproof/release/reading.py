@@ -106,9 +106,10 @@ def run_function(
         return Ending(value, "", function.node.lineno, tuple(frame.run.attempts))
 
     where = session.table.path_of(function.module)
-    session.assumed = dict(assume or {})
-    session.summaries.clear()
-    session.walked.clear()
+    if session.assumed != (assume or {}):
+        session.assumed = dict(assume or {})
+        session.summaries.clear()
+        session.walked.clear()
     try:
         return explore(replay)
     except UnreadableError as error:

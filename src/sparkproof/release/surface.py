@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from sparkproof.core.condition import Condition, EnvTest, leaves
 from sparkproof.core.errors import FormatError
@@ -47,7 +49,20 @@ def read_surface(
     table = ModuleTable(artifact, PACKAGE)
     if not table.present:
         raise FormatError(f"holds no `{PACKAGE}` package", where=artifact.name)
-    return _SurfaceReader(artifact, Session(table)).read({**BOX, **(target or {})}, oracles)
+    with _without_collector():
+        return _SurfaceReader(artifact, Session(table)).read({**BOX, **(target or {})}, oracles)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Syntax trees hold no cycles, yet their number makes the collector run again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _SurfaceReader:

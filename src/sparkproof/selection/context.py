@@ -28,9 +28,12 @@ from sparkproof.core.condition import (
 )
 from sparkproof.core.finding import Confidence
 from sparkproof.core.observations.release_surface import Decision, Predicate, ReleaseSurface
+from sparkproof.selection.arithmetic import work_out
 from sparkproof.selection.request import GateAnswers
 from sparkproof.selection.settings import Settings
 
+_PARALLEL = ("moe.moe_parallel_config.use_", "moe.moe_parallel_config.enable_")
+"""Ways to spread experts over GPUs, each off unless the caller says otherwise."""
 _OFF = ("", "0", "false", "no", "off", "none")
 _RANK = (Confidence.SHOWN, Confidence.DOCUMENTED, Confidence.REPORTED, Confidence.INFERRED)
 
@@ -86,19 +89,17 @@ class Context:
         return next((item.default for item in self.surface.env if item.name == name), None)
 
     def _setting(self, item: Setting) -> Tri:
-        path, _, modulus = item.path.partition(" % ")
+        path = item.path
         if path in self.settings:
-            value = self.settings[path]
-            if modulus:
-                if not isinstance(value, int) or not modulus.isdigit() or modulus == "0":
-                    return Tri.UNKNOWN
-                value %= int(modulus)
-            return Tri.of(compare(value, item.op, item.value))
+            return Tri.of(compare(self.settings[path], item.op, item.value))
+        if path.startswith("("):
+            number = work_out(path, self.settings)
+            return Tri.UNKNOWN if number is None else Tri.of(compare(number, item.op, item.value))
         if item.op == "==" and item.value is None:
             inside = f"{path}."
             return Tri.NO if any(key.startswith(inside) for key in self.settings) else Tri.UNKNOWN
-        if path.startswith(("moe.moe_parallel_config.", "isinstance(")):
-            return Tri.of(compare(False, item.op, item.value))  # noqa: FBT003
+        if item.op == "truthy" and path.startswith(_PARALLEL):
+            return Tri.NO
         return Tri.UNKNOWN
 
     def _class(self, item: Supports) -> Tri:

@@ -61,7 +61,7 @@ def _tool(tool: str, box: Box) -> GateAnswer | None:
 
 
 def _package(dotted: str, kind: str, surface: ReleaseSurface, box: Box) -> GateAnswer:
-    top = dotted.split(".")[0]
+    top = dotted.split(".", maxsplit=1)[0]
     if top == "vllm":
         evidence = Evidence(where=dotted.replace(".", "/"), what="part of the artifact")
         return GateAnswer(Tri.YES, f"{dotted} comes with vLLM", Confidence.SHOWN, (evidence,))

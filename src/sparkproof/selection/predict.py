@@ -16,7 +16,7 @@ from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.selection.context import Context
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.settings import layer_settings, linear_choice
-from sparkproof.selection.walk import bypassed, explain, fill, walk
+from sparkproof.selection.walk import bypassed, fill, walk
 
 ATTENTION = "attention/backend"
 _EXPERTS = {
@@ -56,9 +56,9 @@ def predict(
     """The pick for one layer format."""
     if layer.scheme is QuantScheme.UNQUANTIZED and layer.layer_class is not LayerClass.EXPERTS:
         return _plain(layer)
-    return _Predictor(surface, capability, layer, profile, choices, gates or {}).run(
-        oracle_of(layer), str(layer.layer_class)
-    )
+    settings = layer_settings(layer, profile, choices)
+    context = Context(surface, capability, settings, gates or {}, dict(choices.env))
+    return _Predictor(context, layer, choices).run(oracle_of(layer), str(layer.layer_class))
 
 
 def predict_attention(
@@ -71,9 +71,10 @@ def predict_attention(
 ) -> Prediction:
     """The attention backend for full attention layers."""
     layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
-    predictor = _Predictor(surface, capability, layer, profile, choices, gates or {})
-    prediction = predictor.run(ATTENTION, "attention-backend")
-    kv = str(predictor.context.settings["kv_cache_dtype"])
+    settings = layer_settings(layer, profile, choices)
+    context = Context(surface, capability, settings, gates or {}, dict(choices.env))
+    prediction = _Predictor(context, layer, choices).run(ATTENTION, "attention-backend")
+    kv = str(settings["kv_cache_dtype"])
     return _with_scheme(prediction, f"kv-cache {kv}")
 
 
@@ -98,19 +99,10 @@ def _plain(layer: LayerFormat) -> Prediction:
 
 
 class _Predictor:
-    def __init__(
-        self,
-        surface: ReleaseSurface,
-        capability: ComputeCapability,
-        layer: LayerFormat,
-        profile: CheckpointProfile,
-        choices: Choices,
-        gates: GateAnswers,
-    ) -> None:
+    def __init__(self, context: Context, layer: LayerFormat, choices: Choices) -> None:
+        self.context = context
         self.layer = layer
         self.choices = choices
-        settings = layer_settings(layer, profile, choices)
-        self.context = Context(surface, capability, settings, gates, dict(choices.env))
 
     def run(self, oracle_id: str, subject: str) -> Prediction:
         oracle = self.context.surface.oracle(oracle_id) if oracle_id else None
@@ -118,11 +110,11 @@ class _Predictor:
             return self._unreadable(oracle_id, subject, oracle)
         complaint = self._refused_flag(oracle)
         if complaint:
-            return self._prediction(oracle, subject, (), "", How.NONE, complaint, error=complaint)
+            return self._result(oracle, subject, complaint, error=complaint)
         for path, value in oracle.assumed:
             if path in self.context.settings and self.context.settings[path] != value:
-                why = f"this version reads {oracle.id} only for {path} = {value}"
-                return self._prediction(oracle, subject, (), "", How.NONE, why)
+                why = f"{oracle.id} was read for {path} = {value} only"
+                return self._result(oracle, subject, f"can't be predicted: {why}")
         return self._decide(oracle, subject)
 
     def _unreadable(self, oracle_id: str, subject: str, oracle: Oracle | None) -> Prediction:
@@ -160,15 +152,14 @@ class _Predictor:
             topic = f"option/{oracle.flag}"
             unread = any(item.topic == topic for item in self.context.surface.unknowns)
             return "" if unread else f"this release has no {oracle.flag}"
-        same = value.lower().replace("-", "_") if option.normalises else value
-        names = {
-            item.lower() if oracle.flag == "--attention-backend" else item: item
-            for item in option.choices
-        }
-        wanted = same.lower() if oracle.flag == "--attention-backend" else same
-        if option.closed and wanted not in names:
-            return f"argument {oracle.flag}: invalid choice: '{value}' (choose from {', '.join(option.choices)})"
-        return ""
+        names = set(option.choices)
+        wanted = value.lower().replace("-", "_") if option.normalises else value
+        if oracle.flag == "--attention-backend":
+            wanted = value.upper()
+        if not option.closed or wanted in names:
+            return ""
+        choices = ", ".join(option.choices)
+        return f"argument {oracle.flag}: invalid choice: '{value}' (choose from {choices})"
 
     def _decide(self, oracle: Oracle, subject: str) -> Prediction:
         possible: list[tuple[Branch, Tri]] = []
@@ -179,8 +170,8 @@ class _Predictor:
             if answer is Tri.YES:
                 break
         if not possible:
-            return self._prediction(oracle, subject, (), "", How.NONE, "no way through applies")
-        if len(possible) == 1 or possible[0][1] is Tri.YES:
+            return self._result(oracle, subject, "can't be predicted: no way through applies")
+        if possible[0][1] is Tri.YES:
             return self._along(oracle, subject, possible[0][0])
         return self._open_branches(oracle, subject, [branch for branch, _ in possible])
 
@@ -189,9 +180,6 @@ class _Predictor:
         results = [self._along(oracle, subject, branch) for branch in branches]
         if len({(item.selected, item.error) for item in results}) == 1 and results[0].selected:
             return results[-1]
-        gates = tuple(
-            dict.fromkeys(name for item in branches for name in self.context.open_names(item.when))
-        )
         leads = tuple(
             Step(
                 backend=result.selected or "none",
@@ -203,64 +191,38 @@ class _Predictor:
             )
             for branch, result in zip(branches, results, strict=True)
         )
-        reason = "depends on " + ", ".join(gates)
-        return self._prediction(oracle, subject, leads, "", How.NONE, reason)
+        return self._result(oracle, subject, _depends(leads), steps=leads)
 
     def _along(self, oracle: Oracle, subject: str, branch: Branch) -> Prediction:
         how, why = self._how(oracle, branch)
         if branch.selected:
             return self._forced(oracle, subject, branch, how, why)
         steps = walk(branch, self.context)
-        tried = {step.backend for step in steps}
         if how is not How.AUTO:
-            steps = (*bypassed(oracle, tried, why), *steps)
+            steps = (*bypassed(oracle, {step.backend for step in steps}, why), *steps)
         taken = next((step for step in steps if step.outcome is Outcome.TAKEN), None)
         if taken is not None:
-            reason = why if how is not How.AUTO else "first candidate that accepts"
-            return self._prediction(
-                oracle,
-                subject,
-                steps,
-                taken.backend,
-                how,
-                reason,
-                implementation=taken.implementation,
-            )
-        open_steps = [step for step in steps if step.outcome is Outcome.UNDECIDED]
-        if open_steps:
-            gates = dict.fromkeys(name for step in open_steps for name in step.gates)
-            reason = "depends on " + ", ".join(gates)
-            return self._prediction(oracle, subject, steps, "", How.NONE, reason)
+            reason = why if how is not How.AUTO else f"first candidate that accepts ({why})"
+            return self._result(oracle, subject, reason, steps=steps, taken=taken, how=how)
+        if any(step.outcome is Outcome.UNDECIDED for step in steps):
+            return self._result(oracle, subject, _depends(steps), steps=steps)
         error = fill(branch.error, self.context)
-        if not branch.attempts:
-            _, places = explain(branch.when, self.context)
-            del places
-        return self._prediction(
-            oracle, subject, steps, "", How.NONE, "no candidate is left", error=error, branch=branch
-        )
+        reason = "no candidate is left" if branch.attempts else f"refused: {why}"
+        return self._result(oracle, subject, reason, steps=steps, error=error, branch=branch)
 
     def _forced(
         self, oracle: Oracle, subject: str, branch: Branch, how: How, why: str
     ) -> Prediction:
-        implementation = branch.implementation or branch.selected
-        step = Step(
+        taken = Step(
             backend=branch.selected,
             outcome=Outcome.TAKEN,
             reason=why,
-            implementation=implementation,
+            implementation=branch.implementation or branch.selected,
             evidence=(branch.source.evidence("returned without a walk"),),
         )
         rest = bypassed(oracle, {branch.selected}, f"never asked: {why}")
-        return self._prediction(
-            oracle,
-            subject,
-            (step, *rest),
-            branch.selected,
-            how,
-            why,
-            implementation=implementation,
-            branch=branch,
-        )
+        steps = (taken, *rest)
+        return self._result(oracle, subject, why, steps=steps, taken=taken, how=how, branch=branch)
 
     def _how(self, oracle: Oracle, branch: Branch) -> tuple[How, str]:
         """Why this way is taken, from what stands in its condition."""
@@ -286,16 +248,15 @@ class _Predictor:
         }
         return not any(attempt.implementation in wanted for attempt in branch.attempts)
 
-    def _prediction(
+    def _result(
         self,
         oracle: Oracle,
         subject: str,
-        steps: tuple[Step, ...],
-        selected: str,
-        how: How,
         reason: str,
         *,
-        implementation: str = "",
+        steps: tuple[Step, ...] = (),
+        taken: Step | None = None,
+        how: How = How.NONE,
         error: str = "",
         branch: Branch | None = None,
     ) -> Prediction:
@@ -305,11 +266,16 @@ class _Predictor:
             scheme=str(self.layer.scheme),
             oracle=oracle.id,
             steps=steps,
-            selected=selected,
+            selected=taken.backend if taken is not None else "",
             how=how,
             reason=reason,
             confidence=self.context.confidence(),
-            implementation=implementation,
+            implementation=taken.implementation if taken is not None else "",
             error=error,
             evidence=(*self.layer.evidence, source.evidence(oracle.source.symbol)),
         )
+
+
+def _depends(steps: tuple[Step, ...]) -> str:
+    gates = dict.fromkeys(name for step in steps for name in step.gates)
+    return "depends on " + ", ".join(gates)

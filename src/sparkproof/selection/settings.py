@@ -68,6 +68,17 @@ _NEVER = (
     "moe.moe_parallel_config.use_batched_activation_format",
 )
 """Properties taken as absent unless the caller says otherwise."""
+_PRESENT = (
+    "vllm_config",
+    "vllm_config.model_config",
+    "vllm_config.model_config.hf_config",
+    "vllm_config.model_config.hf_text_config",
+    "vllm_config.cache_config",
+    "vllm_config.parallel_config",
+    "vllm_config.attention_config",
+    "vllm_config.kernel_config",
+)
+"""Objects that a running server always has."""
 CUTLASS_CALLERS = ("compressed-tensors",)
 """Methods whose FP8 experts may use vLLM's CUTLASS (``allow_vllm_cutlass=True``, 0.20.0-0.33.0)."""
 
@@ -84,12 +95,22 @@ def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choi
     settings["vllm_config.kernel_config.linear_backend"] = linear_choice(layer, choices)
     settings["vllm_config.kernel_config.linear_backend_per_quant"] = None
     settings["vllm_config.attention_config.flash_attn_version"] = None
+    override = "vllm_config.model_config.quantization_config"
+    settings[f"isinstance({override}, QuantizationConfigArgs)"] = False
+    settings["vllm_config.model_config.is_diffusion"] = False
     settings["vllm_config.attention_config.use_trtllm_attention"] = None
-    if choices.text_model_type:
-        path = "vllm_config.model_config.hf_text_config.model_type"
-        settings[path] = choices.text_model_type
+    settings.update(dict.fromkeys(_PRESENT, "given"))
+    settings["vllm_config.model_config.hf_text_config.model_type"] = _text_model(profile, choices)
     settings.update(choices.settings)
     return settings
+
+
+def _text_model(profile: CheckpointProfile, choices: Choices) -> str:
+    """``model_type`` of the language part, which multimodal configs nest with a suffix."""
+    if choices.text_model_type:
+        return choices.text_model_type
+    nested = any(name.endswith("ForConditionalGeneration") for name in profile.architectures)
+    return f"{profile.model_type}_text" if nested else profile.model_type
 
 
 def _moe(profile: CheckpointProfile, choices: Choices) -> Settings:
@@ -99,6 +120,8 @@ def _moe(profile: CheckpointProfile, choices: Choices) -> Settings:
         "moe.swiglu_limit": None,
         "moe.is_lora_enabled": choices.lora,
         "moe.in_dtype": f"torch.{profile.activation_dtype}",
+        "moe.moe_parallel_config.dp_size": 1,
+        "moe.moe_parallel_config.pcp_size": 1,
         "moe.moe_parallel_config.tp_size": choices.tensor_parallel,
         "moe.moe_parallel_config.ep_size": choices.tensor_parallel
         if choices.expert_parallel
@@ -162,7 +185,7 @@ def _attention(profile: CheckpointProfile, choices: Choices) -> Settings:
         "dtype": f"torch.{profile.activation_dtype}",
         "kv_cache_dtype": kv_cache_dtype(profile, choices),
         "block_size": None,
-        "attn_type": "decoder",
+        "attn_type": "AttentionType.DECODER",
         "use_batch_invariant": choices.env.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"),
         "attention_backend": choices.attention_backend.upper().replace("-", "_"),
     }

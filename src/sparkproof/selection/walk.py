@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sparkproof.core.condition import Condition, Supports, Tri, evaluate, leaves
+from sparkproof.core.condition import (
+    TRUE,
+    All,
+    Condition,
+    Supports,
+    Tri,
+    evaluate,
+    leaves,
+    negate,
+)
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.release_surface import Attempt, Branch, Oracle
 from sparkproof.core.prediction import Outcome, Step
 from sparkproof.selection.context import Context
 
+MAX_BLAMED = 4
+"""How many causes a refusal's line names."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -135,23 +146,20 @@ def _explain_class(leaf: Supports, context: Context) -> tuple[str, list[Evidence
     inner = context.under(leaf)
     decision = inner.possible(predicate)[0][0]
     blamed: list[str] = []
-    for item in predicate.decisions:
-        if item is decision:
-            break
-        if item.accepts:
-            blamed.extend(inner.blame(item.when))
-    blamed.extend(_holding(decision.when, inner))
+    if decision.when == TRUE:
+        for item in predicate.decisions:
+            blamed.extend(inner.blame(item.when) if item.accepts else ())
+    else:
+        blamed.extend(inner.blame(negate(_last(decision.when))))
     reason = fill(decision.reason, inner) or "refuses without a reason"
-    because = "; ".join(dict.fromkeys(blamed))
+    because = "; ".join(list(dict.fromkeys(blamed))[:MAX_BLAMED])
     text = f"{reason} ({because})" if because else reason
     return text, [decision.source.evidence(f"{leaf.implementation}.{leaf.method}")]
 
 
-def _holding(condition: Condition, context: Context) -> list[str]:
-    """What makes a refusal apply, in words."""
-    from sparkproof.core.condition import Not
-
-    return list(context.blame(Not(condition)))
+def _last(condition: Condition) -> Condition:
+    """The test that decided: the last of those that had to hold."""
+    return condition.items[-1] if isinstance(condition, All) else condition
 
 
 def fill(text: str, context: Context) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Literal
 
-from sparkproof.core.condition import TRUE, Condition, Const, all_of, any_of, negate
+from sparkproof.core.condition import TRUE, Condition, Const, Setting, all_of, any_of, negate
 from sparkproof.release.symbolic import lookup
 from sparkproof.release.symbolic.expressions import iterate
 from sparkproof.release.symbolic.frames import Frame, Raised, UnreadableError
 from sparkproof.release.symbolic.logic import truth
 from sparkproof.release.symbolic.values import (
     NONE,
+    Builtin,
     ClassValue,
     EnumValue,
     Foreign,
@@ -44,8 +46,6 @@ def _logic(condition: Condition) -> Value:
 
 
 def _items(value: Value, frame: Frame) -> list[tuple[Condition, Value]]:
-    import ast
-
     return iterate(value, frame, ast.Name(id=type(value).__name__))
 
 
@@ -131,6 +131,8 @@ def _hasattr(arguments: list[Value], _: dict[str, Value], frame: Frame) -> Value
 
 def _isinstance(arguments: list[Value], _: dict[str, Value], frame: Frame) -> Value:
     value, kinds = arguments
+    if isinstance(value, SettingValue) and kinds == Builtin("str"):
+        return Logic(negate(Setting(value.path, "==", None)))
     if isinstance(value, SettingValue):
         return SettingValue(f"isinstance({value.path}, {text_of(kinds)})")
     wanted = kinds.values if isinstance(kinds, Seq) else [kinds]

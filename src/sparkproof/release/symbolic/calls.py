@@ -7,18 +7,21 @@ import ast
 from sparkproof.core.condition import Condition, Const, Opaque, Scalar, Supports
 from sparkproof.formats.python_source import dotted_name
 from sparkproof.release.symbolic import builtin_calls, foreign_calls, lookup, method_calls
+from sparkproof.release.symbolic.expressions import enum_members, table_get
 from sparkproof.release.symbolic.frames import Frame, Raised, Returned, UnreadableError
 from sparkproof.release.symbolic.logic import truth
-from sparkproof.release.symbolic.trace import Trace, combine, explore
+from sparkproof.release.symbolic.trace import Path, Trace, combine, explore
 from sparkproof.release.symbolic.values import (
     NONE,
     Builtin,
     ClassValue,
+    EnumValue,
     Foreign,
     FuncValue,
     Instance,
     Lit,
     Logic,
+    Options,
     Seq,
     SettingValue,
     Table,
@@ -147,6 +150,10 @@ def call_function(
     if _is_question_of_fact(function) and all(_is_plain(value) for _, value in bound):
         condition = _summary(function, bound, frame)
         return Lit(condition.value) if isinstance(condition, Const) else Logic(condition)
+    if _is_reason(function) and all(_is_plain(value) for _, value in bound):
+        options = _options(function, bound, frame)
+        if options is not None:
+            return options
     try:
         return _remembered(function, bound, frame)
     except UnreadableError as error:
@@ -196,6 +203,42 @@ def _is_question_of_fact(function: FuncValue) -> bool:
     return function.closure is None and isinstance(returns, ast.Name) and returns.id == "bool"
 
 
+def _is_reason(function: FuncValue) -> bool:
+    """Whether a function returns a text or nothing: why something is not supported."""
+    returns = function.node.returns
+    return (
+        function.closure is None
+        and isinstance(returns, ast.BinOp)
+        and isinstance(returns.left, ast.Name)
+        and returns.left.id == "str"
+        and isinstance(returns.right, ast.Constant)
+        and returns.right.value is None
+    )
+
+
+def _options(function: FuncValue, bound: list[tuple[str, Value]], frame: Frame) -> Options | None:
+    """Every text that a function may return with its condition, None where it has others."""
+
+    def replay(trace: Trace) -> Value:
+        trace.assume(frame.run.session.assumed)
+        run = frame.run.sub_run(trace, selecting=frame.run.selecting)
+        try:
+            return follow(function, bound, Frame(run, frame.module, depth=frame.depth))
+        except (Raised, UnreadableError):
+            return frame.run.unread(function.symbol, frame, function.node)
+
+    paths = explore(replay)
+    if not all(path.outcome == NONE or isinstance(path.outcome, Lit | Text) for path in paths):
+        return None
+    outcomes = dict.fromkeys(path.outcome for path in paths)
+    return Options(tuple((_leading_to(paths, outcome), outcome) for outcome in outcomes))
+
+
+def _leading_to(paths: list[Path[Value]], outcome: Value) -> Condition:
+    """The condition under which the ways through end in one outcome."""
+    return combine([Path(p.when, p.terms, Const(value=p.outcome == outcome)) for p in paths])
+
+
 def _is_plain(value: Value) -> bool:
     return not isinstance(value, Seq | Table | FuncValue)
 
@@ -211,6 +254,7 @@ def _summary(function: FuncValue, bound: list[tuple[str, Value]], frame: Frame) 
 
 def _summarise(function: FuncValue, bound: list[tuple[str, Value]], frame: Frame) -> Condition:
     def replay(trace: Trace) -> Condition:
+        trace.assume(frame.run.session.assumed)
         run = frame.run.sub_run(trace, selecting=frame.run.selecting)
         inner = Frame(run, frame.module, depth=frame.depth)
         where = frame.run.table.path_of(function.module)
@@ -236,12 +280,10 @@ def _construct(
 
 
 def _enum_by_value(owner: ClassValue, arguments: list[Value], frame: Frame) -> Value:
-    from sparkproof.release.symbolic.expressions import enum_members, table_get
-
     pairs: list[tuple[Value, Value]] = [
         (lookup.enum_value(frame.run, item), item)
         for item in enum_members(owner, frame)
-        if isinstance(item, lookup.EnumValue)
+        if isinstance(item, EnumValue)
     ]
     found = table_get(Table(pairs), arguments[0], frame) if arguments else None
     if found is None:

@@ -14,11 +14,13 @@ from sparkproof.release.symbolic.logic import compare_values, is_logical, truth
 from sparkproof.release.symbolic.trace import if_else
 from sparkproof.release.symbolic.values import (
     NONE,
+    ClassValue,
     Lit,
     Logic,
     Seq,
     SettingValue,
     Special,
+    Super,
     Table,
     Text,
     Value,
@@ -27,14 +29,6 @@ from sparkproof.release.symbolic.values import (
 )
 
 Handler = Callable[[Any, Frame], Value]
-
-
-def evaluate(node: ast.expr, frame: Frame) -> Value:
-    """The value of an expression; what is not understood becomes `Unread`."""
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        return frame.run.unread(brief(node), frame, node)
-    return handler(node, frame)
 
 
 def _constant(node: ast.Constant, frame: Frame) -> Value:
@@ -156,9 +150,32 @@ def _bin_op(node: ast.BinOp, frame: Frame) -> Value:
         return _capability_arithmetic(left, node.op, right, frame, node)
     if isinstance(left, Text | Lit) and isinstance(node.op, ast.Add | ast.Mod):
         return Text(text_of(left) + (text_of(right) if isinstance(node.op, ast.Add) else ""))
-    if isinstance(left, SettingValue) and isinstance(right, Lit) and isinstance(node.op, ast.Mod):
-        return SettingValue(f"{left.path} % {right.value}")
-    return frame.run.unread(brief(node), frame, node)
+    return _setting_arithmetic(node, left, right) or frame.run.unread(brief(node), frame, node)
+
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+
+
+def _setting_arithmetic(node: ast.BinOp, left: Value, right: Value) -> Value | None:
+    """Arithmetic on a property keeps its formula, to be worked out where it is known."""
+    sign = _SIGNS.get(type(node.op))
+    parts = [_operand(left), _operand(right)]
+    if sign is None or None in parts or not any(isinstance(v, SettingValue) for v in (left, right)):
+        return None
+    return SettingValue(f"({parts[0]} {sign} {parts[1]})")
+
+
+def _operand(value: Value) -> str | None:
+    if isinstance(value, SettingValue):
+        return value.path
+    is_number = isinstance(value, Lit) and type(value.value) is int
+    return str(value.value) if isinstance(value, Lit) and is_number else None
 
 
 def _arithmetic(node: ast.BinOp, left: Lit, right: Lit, frame: Frame) -> Value:
@@ -220,7 +237,7 @@ def _subscript(node: ast.Subscript, frame: Frame) -> Value:
         raise Raised("IndexError", brief(node), node.lineno)
     if isinstance(value, SettingValue):
         return SettingValue(f"{value.path}[{text_of(key)}]")
-    if isinstance(value, lookup.ClassValue) and isinstance(key, Lit):
+    if isinstance(value, ClassValue) and isinstance(key, Lit):
         return frame.run.attribute(value, str(key.value), frame)
     return frame.run.unread(brief(node), frame, node)
 
@@ -233,8 +250,9 @@ def _sliced(value: Value, node: ast.Subscript, frame: Frame) -> Value:
         for item in (bounds.lower, bounds.upper, bounds.step)
     ]
     known = [part.value for part in parts if isinstance(part, Lit)]
-    if len(known) == 3 and all(isinstance(item, int | None) for item in known):
-        cut = slice(*known)
+    numbers = [item for item in known if item is None or isinstance(item, int)]
+    if len(numbers) == 3:
+        cut = slice(*numbers)
         if isinstance(value, Seq):
             return Seq(value.kind, value.items[cut])
         if isinstance(value, Lit) and isinstance(value.value, str):
@@ -293,14 +311,14 @@ def iterate(source: Value, frame: Frame, node: ast.AST) -> list[tuple[Condition,
         return list(source.items)
     if isinstance(source, Table):
         return [(TRUE, key) for key, _ in source.items]
-    if isinstance(source, lookup.ClassValue) and lookup.is_enum(frame.run, source):
+    if isinstance(source, ClassValue) and lookup.is_enum(frame.run, source):
         return [(TRUE, item) for item in enum_members(source, frame)]
     if isinstance(source, Special) and source.kind == "capability":
         return [(TRUE, Special("major")), (TRUE, Special("minor"))]
     raise UnreadableError(f"can't tell what `{brief(node)}` holds", getattr(node, "lineno", 0))
 
 
-def enum_members(owner: lookup.ClassValue, frame: Frame) -> list[Value]:
+def enum_members(owner: ClassValue, frame: Frame) -> list[Value]:
     """The members of an enumeration in order, other names for one left out."""
     found = lookup.class_node(frame.run, owner)
     names = [
@@ -357,7 +375,8 @@ def _walrus(node: ast.NamedExpr, frame: Frame) -> Value:
 def _call(node: ast.Call, frame: Frame) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return _super(frame, node)
-    target = frame.run.evaluate(node.func.value, frame) if _is_method(node) else None
+    method = node.func if isinstance(node.func, ast.Attribute) else None
+    target = frame.run.evaluate(method.value, frame) if method is not None else None
     arguments: list[Value] = []
     for item in node.args:
         value = frame.run.evaluate(item.value if isinstance(item, ast.Starred) else item, frame)
@@ -368,15 +387,10 @@ def _call(node: ast.Call, frame: Frame) -> Value:
     keywords = {
         item.arg: frame.run.evaluate(item.value, frame) for item in node.keywords if item.arg
     }
-    if target is None:
+    if method is None or target is None:
         function = frame.run.evaluate(node.func, frame)
         return frame.run.call(function, arguments, keywords, frame)
-    assert isinstance(node.func, ast.Attribute)
-    return frame.run.call_method(target, node.func.attr, arguments, keywords, frame)
-
-
-def _is_method(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Attribute)
+    return frame.run.call_method(target, method.attr, arguments, keywords, frame)
 
 
 def _super(frame: Frame, node: ast.Call) -> Value:
@@ -385,10 +399,10 @@ def _super(frame: Frame, node: ast.Call) -> Value:
         outer = outer.parent
     if outer is None or outer.owner is None or outer.dynamic is None:
         return frame.run.unread("super()", frame, node)
-    return lookup.Super(outer.owner, outer.dynamic)
+    return Super(outer.owner, outer.dynamic)
 
 
-_HANDLERS: dict[type[ast.expr], Handler] = {
+HANDLERS: dict[type[ast.expr], Handler] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from sparkproof.core.condition import Condition
 from sparkproof.core.observations.release_surface import Attempt
+from sparkproof.formats.python_source import brief
 from sparkproof.release.symbolic import calls, expressions, lookup, statements
-from sparkproof.release.symbolic.frames import Frame
+from sparkproof.release.symbolic.frames import Frame, UnreadableError
 from sparkproof.release.symbolic.modules import Module, ModuleTable
 from sparkproof.release.symbolic.trace import Budget, Trace
 from sparkproof.release.symbolic.values import ClassValue, FuncValue, Unread, Value
@@ -21,6 +22,11 @@ class Session:
     Attributes:
         summaries: conditions that functions with a boolean answer amount to.
         results: values of calls and module names that no decision went into.
+        walked: attempts of one candidate in one loop, by all that they hang on.
+        lineages, members, enums: classes, looked up once.
+        assumed: answers that are fixed while one function is read.
+        cycles: how often a name was found to hang on itself.
+        names: names that a loop reads and binds, by the loop's identity.
         asked: the classes and methods whose answer some selection hangs on.
     """
 
@@ -35,6 +41,8 @@ class Session:
     assumed: dict[Condition, bool] = field(default_factory=dict)
     asked: dict[tuple[str, str], ClassValue] = field(default_factory=dict)
     evaluating: set[tuple[str, str]] = field(default_factory=set)
+    cycles: int = 0
+    names: dict[int, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -64,13 +72,23 @@ class Run:
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:
         """The value of an expression."""
         self.session.budget.spend()
-        return expressions.evaluate(node, frame)
+        handler = expressions.HANDLERS.get(type(node))
+        if handler is None:
+            return self.unread(brief(node), frame, node)
+        return handler(node, frame)
 
     def execute(self, body: list[ast.stmt], frame: Frame) -> None:
-        """Run statements; control flow leaves as an exception."""
+        """Run statements; control flow leaves as an exception.
+
+        Raises:
+            UnreadableError: a kind of statement is not followed.
+        """
         for statement in body:
             self.session.budget.spend()
-            statements.execute(statement, frame)
+            handler = statements.HANDLERS.get(type(statement))
+            if handler is None:
+                raise UnreadableError(f"`{brief(statement)}` is not followed", statement.lineno)
+            handler(statement, frame)
 
     def call(
         self, target: Value, arguments: list[Value], keywords: dict[str, Value], frame: Frame

@@ -31,6 +31,7 @@ from sparkproof.release.symbolic.values import (
     Logic,
     Maybe,
     Named,
+    Options,
     Seq,
     SettingValue,
     Special,
@@ -79,6 +80,8 @@ def truth(value: Value) -> Condition:
         return Const(value=bool(value.items))
     if isinstance(value, Maybe):
         return all_of((value.present, truth(value.value)))
+    if isinstance(value, Options):
+        return any_of(all_of((guard, truth(item))) for guard, item in value.items)
     if isinstance(value, Foreign) and value.called:
         return Gate(f"call:{value.name}")
     if isinstance(value, SettingValue):
@@ -159,7 +162,11 @@ def _against(one: Value, word: str, other: Value) -> Condition | None:
     if isinstance(one, Special):
         return _device(one, word, other)
     if isinstance(other, Lit) and other.value is None and word == "==":
-        return _is_none(one)
+        found = _is_none(one)
+        if found is not None or not isinstance(one, Options):
+            return found
+    if isinstance(one, Options) and word == "==":
+        return any_of(all_of((guard, _compare(item, "==", other))) for guard, item in one.items)
     if isinstance(one, Maybe) and word == "==":
         inner = _compare(one.value, "==", other)
         return all_of((one.present, inner))
@@ -175,9 +182,17 @@ def _against(one: Value, word: str, other: Value) -> Condition | None:
     return None
 
 
+_PRESENT = ("vllm_config", "vllm_config.model_config", "vllm_config.parallel_config")
+"""Objects that are there in every running server."""
+
+
 def _is_none(value: Value) -> Condition | None:
+    if isinstance(value, Options):
+        return None
     if isinstance(value, Maybe):
         return negate(value.present)
+    if isinstance(value, SettingValue) and value.path in _PRESENT:
+        return FALSE
     if isinstance(value, SettingValue):
         return Setting(value.path, "==", None)
     if isinstance(value, EnvValue):

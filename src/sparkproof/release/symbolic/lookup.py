@@ -93,9 +93,9 @@ def _remembered(run: Run, module: Module, wanted: str) -> Value:
     key = (module.name, wanted)
     if key in run.session.results:
         return copied(run.session.results[key])
-    before = run.trace.asked
+    before = run.trace.asked, run.session.cycles
     value = _bound(run, module, wanted)
-    if run.trace.asked == before and not run.session.evaluating:
+    if before == (run.trace.asked, run.session.cycles):
         run.session.results[key] = copied(value)
     return value
 
@@ -103,6 +103,7 @@ def _remembered(run: Run, module: Module, wanted: str) -> Value:
 def _bound(run: Run, module: Module, wanted: str) -> Value:
     key = (module.name, wanted)
     if key in run.session.evaluating:
+        run.session.cycles += 1
         return Unread(f"{module.name}.{wanted}", module.path)
     run.session.evaluating.add(key)
     try:
@@ -271,9 +272,11 @@ def method(
 ) -> FuncValue | None:
     """A method, bound as its decorators say; None where the artifact has none."""
     found = class_member(run, owner, wanted, after=after)
-    if found is None or not isinstance(found[2], ast.FunctionDef):
+    if found is None:
         return None
     home, module, node = found
+    if not isinstance(node, ast.FunctionDef):
+        return None
     target = None if "staticmethod" in _decorators(node) else bound
     if isinstance(bound, ClassValue) and not {"classmethod", "staticmethod"} & _decorators(node):
         target = None
@@ -328,7 +331,8 @@ def class_attribute(
         return run.unread(f"{owner.name}.{wanted}", frame)
     home, module, node = found
     if isinstance(node, ast.FunctionDef):
-        return _function_attribute(owner, bound, wanted, frame, node, after)
+        function = method(run, owner, wanted, bound, after=after)
+        return _bound_function(function, bound, frame) or run.unread(wanted, frame, node)
     if is_enum(run, home):
         return enum_member(run, home, wanted)
     assert isinstance(node, ast.Assign | ast.AnnAssign)
@@ -338,18 +342,11 @@ def class_attribute(
     return run.evaluate(node.value, inner)
 
 
-def _function_attribute(
-    owner: ClassValue,
-    bound: Value,
-    wanted: str,
-    frame: Frame,
-    node: ast.FunctionDef,
-    after: ClassValue | None,
-) -> Value:
-    function = method(frame.run, owner, wanted, bound, after=after)
-    if function is None:
-        return frame.run.unread(f"{owner.name}.{wanted}", frame, node)
-    if {"property", "cached_property"} & _decorators(node) and not isinstance(bound, ClassValue):
+def _bound_function(function: FuncValue | None, bound: Value, frame: Frame) -> Value | None:
+    """The function, or the value of a property."""
+    if function is None or isinstance(bound, ClassValue):
+        return function
+    if {"property", "cached_property"} & _decorators(function.node):
         return frame.run.call(function, [], {}, frame)
     return function
 
@@ -417,6 +414,8 @@ def has_attribute(value: Value, wanted: str, frame: Frame) -> Value:
     """``hasattr(value, wanted)``."""
     if isinstance(value, Foreign):
         return Logic(Gate(f"symbol:{value.name}:{wanted}"))
+    if isinstance(value, SettingValue):
+        return Lit(value=True)
     if isinstance(value, ClassValue):
         return Lit(class_member(frame.run, value, wanted) is not None)
     if isinstance(value, ModuleValue):

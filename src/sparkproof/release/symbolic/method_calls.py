@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from sparkproof.core.condition import TRUE, DeviceTest, Setting
+from sparkproof.core.condition import TRUE, DeviceTest, EnvTest, Setting
 from sparkproof.release.symbolic.expressions import table_get
 from sparkproof.release.symbolic.frames import Frame, Raised, UnreadableError
 from sparkproof.release.symbolic.logic import capability_number, compare_values
@@ -69,8 +69,6 @@ def call(target: Value, name: str, arguments: list[Value], frame: Frame) -> Valu
 
 
 def _is_set(arguments: list[Value]) -> Any:
-    from sparkproof.core.condition import EnvTest
-
     return EnvTest(text_of(arguments[0]), "set")
 
 
@@ -95,6 +93,8 @@ def _on_setting(target: SettingValue, name: str, arguments: list[Value]) -> Valu
     known = [scalar_of(item) for item in arguments]
     if name == "startswith" and len(known) == 1 and known[0][0]:
         return Logic(Setting(target.path, "startswith", known[0][1]))
+    if name == "endswith" and len(known) == 1 and known[0][0]:
+        return Logic(Setting(target.path, "endswith", known[0][1]))
     if name in ("lower", "strip"):
         return target
     inner = ", ".join(text_of(item) for item in arguments)

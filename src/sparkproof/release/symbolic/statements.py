@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from sparkproof.core.condition import (
+    FALSE,
+    TRUE,
     Condition,
     Const,
     DeviceTest,
@@ -30,7 +33,9 @@ from sparkproof.release.symbolic.frames import (
 from sparkproof.release.symbolic.logic import truth
 from sparkproof.release.symbolic.values import (
     NONE,
+    ClassValue,
     FuncValue,
+    Options,
     Seq,
     Text,
     Value,
@@ -38,18 +43,6 @@ from sparkproof.release.symbolic.values import (
 )
 
 Handler = Callable[[Any, Frame], None]
-
-
-def execute(node: ast.stmt, frame: Frame) -> None:
-    """Run one statement.
-
-    Raises:
-        UnreadableError: the kind of statement is not followed.
-    """
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        raise UnreadableError(f"`{brief(node)}` is not followed", node.lineno)
-    handler(node, frame)
 
 
 def _assign(node: ast.Assign, frame: Frame) -> None:
@@ -79,7 +72,7 @@ def _aug_assign(node: ast.AugAssign, frame: Frame) -> None:
 def _if(node: ast.If, frame: Frame) -> None:
     condition = truth(frame.run.evaluate(node.test, frame))
     if not isinstance(condition, Const) and _only_appends(node):
-        _append_under(node, condition, frame)
+        _append_under(node, condition, TRUE, frame)
     elif frame.run.trace.branch(condition):
         frame.run.execute(node.body, frame)
     else:
@@ -104,12 +97,13 @@ def _is_append(node: ast.stmt) -> bool:
     )
 
 
-def _append_under(node: ast.If, condition: Condition, frame: Frame) -> None:
-    for block, guard in ((node.body, condition), (node.orelse, negate(condition))):
+def _append_under(node: ast.If, test: Condition, outer: Condition, frame: Frame) -> None:
+    for block, answer in ((node.body, test), (node.orelse, negate(test))):
+        guard = all_of((outer, answer))
         for item in block:
             if isinstance(item, ast.If):
                 inner = truth(frame.run.evaluate(item.test, frame))
-                _append_under(item, all_of((guard, inner)), frame)
+                _append_under(item, inner, guard, frame)
             else:
                 assert isinstance(item, ast.Expr)
                 _append_one(item.value, guard, frame)
@@ -121,7 +115,12 @@ def _append_one(node: ast.expr, guard: Condition, frame: Frame) -> None:
     target = frame.run.evaluate(node.func.value, frame)
     if not isinstance(target, Seq):
         raise UnreadableError(f"`{brief(node)}` is not followed", node.lineno)
-    target.items.append((guard, frame.run.evaluate(node.args[0], frame)))
+    value = frame.run.evaluate(node.args[0], frame)
+    if isinstance(value, Options):
+        parts = [(all_of((guard, inner)), item) for inner, item in value.items if item != NONE]
+        target.items.extend((condition, item) for condition, item in parts if condition != FALSE)
+    else:
+        target.items.append((guard, value))
 
 
 def _for(node: ast.For, frame: Frame) -> None:
@@ -203,7 +202,7 @@ def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
 
 def _check_import(node: ast.Import | ast.ImportFrom, name: str, frame: Frame) -> None:
     """Decide whether an import succeeds, where the source is ready for failure."""
-    if frame.find("__try__") is None:
+    if frame.find("__try__") is None or name.split(".", maxsplit=1)[0] in sys.stdlib_module_names:
         return
     table = frame.run.table
     if isinstance(node, ast.Import):
@@ -233,7 +232,7 @@ def _function(node: ast.FunctionDef, frame: Frame) -> None:
 
 
 def _class(node: ast.ClassDef, frame: Frame) -> None:
-    frame.names[node.name] = lookup.ClassValue(frame.module.name, node.name)
+    frame.names[node.name] = ClassValue(frame.module.name, node.name)
 
 
 def _assert(node: ast.Assert, frame: Frame) -> None:
@@ -259,7 +258,7 @@ def _nothing(_: ast.stmt, __: Frame) -> None:
     return
 
 
-_HANDLERS: dict[type[ast.stmt], Handler] = {
+HANDLERS: dict[type[ast.stmt], Handler] = {
     ast.Assign: _assign,
     ast.AnnAssign: _ann_assign,
     ast.AugAssign: _aug_assign,

@@ -152,6 +152,13 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Options:
+    """One of several values, each under its own condition; the conditions exclude each other."""
+
+    items: tuple[tuple[Condition, Value], ...]
+
+
+@dataclass(frozen=True)
 class Super:
     """``super()`` inside a method of `owner`, called for `dynamic`."""
 
@@ -197,6 +204,7 @@ Value: TypeAlias = (
     | Special
     | Maybe
     | Text
+    | Options
     | Super
     | Builtin
     | Walked
@@ -236,6 +244,8 @@ def text_of(value: Value) -> str:
         return str(scalar)
     if isinstance(value, Text):
         return value.text
+    if isinstance(value, Options):
+        return " or ".join(text_of(item) for _, item in value.items if item != NONE)
     if isinstance(value, Seq):
         inner = ", ".join(
             repr(text_of(item)) if isinstance(item, Lit) else text_of(item) for item in value.values

@@ -53,27 +53,26 @@ def walk(node: ast.For, items: list[tuple[Condition, Value]], frame: Frame) -> N
         if guard == FALSE or (guard != TRUE and not frame.run.trace.branch(guard)):
             continue
         frame.run.attempts.extend(_remembered(node, item, frame))
-    for name in _assigned(node):
+    for name in _names(node, frame)[1]:
         if not isinstance(frame.names.get(name), Seq):
             frame.names[name] = Text("{" + name + "}")
 
 
-def _assigned(node: ast.For) -> set[str]:
-    return {
-        inner.id
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-    }
+def _names(node: ast.For, frame: Frame) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a loop reads and those that it binds."""
+    cache = frame.run.session.names
+    if id(node) not in cache:
+        found = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+        cache[id(node)] = (
+            frozenset(inner.id for inner in found if isinstance(inner.ctx, ast.Load)),
+            frozenset(inner.id for inner in found if isinstance(inner.ctx, ast.Store)),
+        )
+    return cache[id(node)]
 
 
 def _remembered(node: ast.For, item: Value, frame: Frame) -> tuple[Attempt, ...]:
     """The attempts of one candidate; the same body with the same names gives the same."""
-    read = {
-        inner.id
-        for part in node.body
-        for inner in ast.walk(part)
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)
-    }
+    read = _names(node, frame)[0]
     names = tuple((name, _frozen(frame.find(name))) for name in sorted(read))
     key = (frame.module.name, node.lineno, item, names)
     walked = frame.run.session.walked
