@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 
 from sparkproof.bootlog.probes import probe_id
-from sparkproof.core.finding import Evidence
-from sparkproof.core.observations.boot_log import BootLog, ErrorSeen, Hit, Outcome
+from sparkproof.core.finding import Evidence, Severity
+from sparkproof.core.observations.boot_log import BootLog, ErrorSeen, Hit, Outcome, Phase
 from sparkproof.core.results.log import Cause, Diagnosis
 from sparkproof.facts.log_schema import Clause, Context, Signature
 from sparkproof.formats.vllm_log.boot_builder import holds_for
@@ -77,7 +77,7 @@ def _match(signature: Signature, boot: BootLog, hits: dict[str, Hit]) -> list[Hi
         return None
     if not signature.quiet and not any(hit.severe for hit in found):
         return None
-    if not signature.quiet and _is_well(boot, found):
+    if not _fits_outcome(signature, boot, found):
         return None
     return found if _context_holds(signature.when, boot, found) else None
 
@@ -87,13 +87,24 @@ def _clause_hit(clause: Clause, hits: dict[str, Hit]) -> Hit | None:
     return min(there, key=lambda hit: (not hit.severe, hit.line), default=None)
 
 
-def _is_well(boot: BootLog, found: list[Hit]) -> bool:
-    """A whole boot that served, and whose phrases lie before it did, had no failure there."""
+def _fits_outcome(signature: Signature, boot: BootLog, found: list[Hit]) -> bool:
+    """Whether the phrases lie where this boot's end can have come from.
+
+    A boot that served had no failure before it did; one that failed loudly did not fail of
+    something quiet; and what a request was refused for is no failure of the server.
+    """
     served = boot.outcome in (Outcome.SERVING, Outcome.STOPPED)
-    if not served or not boot.whole:
+    if signature.request and (boot.whole or boot.version):
         return False
-    ready = next((p.line for p in boot.phases if p.phase.value == "ready"), 0)
-    return all(hit.last_line <= ready for hit in found)
+    if signature.quiet:
+        return signature.severity is not Severity.WARNING or boot.outcome not in _LOUD
+    ready = next((p.line for p in boot.phases if p.phase is Phase.READY), 0)
+    if ready and (boot.whole or not served):
+        return any(hit.severe and hit.last_line > ready for hit in found)
+    return True
+
+
+_LOUD = frozenset({Outcome.FAILED, Outcome.DIED})
 
 
 def _context_holds(when: Context, boot: BootLog, found: list[Hit]) -> bool:

@@ -26,6 +26,7 @@ COMMANDS = (
     CommandEntry("prove", "prove", _P + "prove", "Prove a deployment before it is deployed"),
     CommandEntry("fit", "prove", _P + "fit", "Plan the KV pool to the digit, and the memory"),
     CommandEntry("wheel", "look", _P + "wheel", "Show what device code an artifact delivers"),
+    CommandEntry("log", "look", _P + "log", "Read a vLLM log: facts, and a failure's cause"),
     CommandEntry(
         "receipt",
         "know and keep",

@@ -156,3 +156,20 @@ class Progress(Protocol):
     def finish(self) -> None:
         """End the current phase."""
         ...
+
+
+class LogSource(Protocol):
+    """Where a server's output comes from: a file, a pipe, a container engine, journald."""
+
+    @property
+    def name(self) -> str:
+        """What the answer calls it."""
+        ...
+
+    def chunks(self, *, follow: bool = False) -> Iterator[bytes]:
+        """The output from its beginning; with `follow`, and whatever is added.
+
+        Raises:
+            UnreachableError: there is no such file, container or unit, or no engine to ask.
+        """
+        ...

@@ -12,6 +12,7 @@ import msgspec
 
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.facts.log_schema import Signature
 from sparkproof.facts.schema import DeviceClass, Glossary, Hardware, Rule, Word
 
 T = TypeVar("T")
@@ -58,6 +59,12 @@ def hardware() -> dict[str, Hardware]:
 def rules() -> dict[str, Rule]:
     """All rules by id."""
     return {rule.id: rule for rule in load_folder("rules", Rule)}
+
+
+@cache
+def signatures() -> dict[str, Signature]:
+    """All failure signatures by id."""
+    return {item.id: item for item in load_folder("failure_signatures", Signature)}
 
 
 @cache

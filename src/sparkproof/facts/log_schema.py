@@ -104,6 +104,7 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             such a signature is shown, with what to keep, and never passes for a cause.
         quiet: its lines may be of any level, and the server may be serving; else one of them
             must be an error or raw output.
+        request: concerns requests; it never explains what a whole log shows of the server.
         clauses: all must hold.
         unless: none may be found.
         over: ids of vaguer signatures that this one displaces when both match.
@@ -127,6 +128,7 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     neighbours: tuple[Example, ...]
     names_cause: bool = True
     quiet: bool = False
+    request: bool = False
     unless: tuple[Phrase, ...] = ()
     when: Context = Context()
     over: tuple[str, ...] = ()

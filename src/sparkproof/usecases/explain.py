@@ -88,8 +88,24 @@ def _device_pages() -> list[tuple[str, Page]]:
     return pages
 
 
+def _signature_pages() -> list[tuple[str, Page]]:
+    pages = []
+    for item in book.signatures().values():
+        kind = "failure signature" if item.names_cause else "kind of failure, cause open"
+        remedy = "\n".join(("what to do", *item.remedy))
+        rows = [("source", source) for source in item.sources]
+        rows += [("checked", item.checked.isoformat()), ("rests on", item.confidence.value)]
+        rows += [("first fixed in", item.first_fixed)] if item.first_fixed else []
+        rows += [("keep", text) for text in item.keep]
+        rows += [("example", example.text) for example in item.examples[:2]]
+        page = Page(item.id, kind, item.title, (item.cause, remedy), tuple(rows), item.over)
+        pages.append((item.id, page))
+    return pages
+
+
 SOURCES: tuple[Callable[[], list[tuple[str, Page]]], ...] = (
     _rule_pages,
+    _signature_pages,
     _device_pages,
     _word_pages,
 )

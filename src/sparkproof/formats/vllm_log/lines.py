@@ -23,14 +23,17 @@ class LineCutter:
         self._skipping = False
 
     def split(self, chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
-        """Batches of lines without their newlines; the last line needs none."""
+        """Batches of lines without their newlines; what follows the last one is kept."""
         for chunk in chunks:
             self.size_bytes += len(chunk)
             lines = self._complete(chunk)
             if lines:
                 yield lines
+
+    def flush(self) -> Iterator[list[bytes]]:
+        """The last line, where the stream ends without a newline."""
         if self._rest:
-            rest, self._rest = self._rest, b""
+            rest, self._rest, self._skipping = self._rest, b"", False
             yield [rest]
 
     def _complete(self, chunk: bytes) -> list[bytes]:

@@ -40,9 +40,13 @@ class LogReader:
         self._recognised = 0
 
     def feed(self, chunks: Iterable[bytes]) -> None:
-        """Take in the log, or more of it."""
+        """Take in the log, or more of it; an unfinished line waits for the rest."""
+        self.feed_batches(self._cutter.split(chunks))
+
+    def feed_batches(self, batches: Iterable[list[bytes]]) -> None:
+        """Take in lines."""
         look_up = self._index.look_up
-        for batch in self._cutter.split(chunks):
+        for batch in batches:
             number = self._lines
             self._lines += len(batch)
             for raw in batch:
@@ -57,6 +61,22 @@ class LogReader:
                 if interest is not DULL:
                     self._take(raw, interest, number)
             self._current.line = self._lines
+
+    def finish(self) -> None:
+        """Take in a last line that has no newline; call it once, at the end."""
+        self.feed_batches(self._cutter.flush())
+
+    def state(self) -> str:
+        """Version and phase in a few words, for somebody who watches."""
+        boot = self._current
+        ended = "died" if boot.dead else "failed" if boot.failed else boot.reached.value
+        return f"vllm {boot.version or '?'}: {ended}"
+
+    @property
+    def decided(self) -> bool:
+        """Whether the current boot is ready or has failed."""
+        boot = self._current
+        return boot.ready or boot.failed or boot.dead
 
     def reading(self) -> LogReading:
         """Everything so far.
@@ -196,4 +216,5 @@ def read_log(chunks: Iterable[bytes], index: PhraseIndex, where: str) -> LogRead
     """
     reader = LogReader(index, where)
     reader.feed(chunks)
+    reader.finish()
     return reader.reading()

@@ -1,0 +1,167 @@
+"""Prediction against boot log, line by line."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.bootlog.diagnosis import caches_prefixes, speculates
+from sparkproof.core.observations.boot_log import BackendSeen, BootLog
+
+_CLOSE = 0.02
+"""Relative difference that counts as agreement for sizes; printed values are rounded."""
+
+
+class ExpectedBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One predicted choice; `scheme` as the log words it, "" for any."""
+
+    layer_class: str
+    backend: str
+    scheme: str = ""
+    draft: bool = False
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a proof says the log will print; None or "" where it says nothing."""
+
+    version: str = ""
+    backends: tuple[ExpectedBackend, ...] = ()
+    weights_gib: float | None = None
+    block_size: int | None = None
+    kv_gib: float | None = None
+    kv_tokens: int | None = None
+    max_concurrency: float | None = None
+    features: dict[str, bool] = {}
+
+
+class Agreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the comparison.
+
+    Attributes:
+        agrees: None where the log does not say.
+        likely: the likeliest reason of a difference ("" where they agree).
+    """
+
+    name: str
+    predicted: str
+    observed: str
+    agrees: bool | None
+    likely: str = ""
+    line: int = 0
+
+
+def compare_boot(expected: Expectation, boot: BootLog) -> tuple[Agreement, ...]:
+    """Every predicted fact beside the observed one."""
+    other_release = bool(
+        expected.version and boot.version and not same_version(expected.version, boot.version)
+    )
+    found = []
+    if expected.version:
+        agrees = None if not boot.version else not other_release
+        likely = "another release or image than the one that was proven" if other_release else ""
+        found.append(Agreement("version", expected.version, boot.version, agrees, likely))
+    found += [_backend(item, boot, other_release) for item in expected.backends]
+    found += _numbers(expected, boot, other_release)
+    found += [_feature(name, on, boot, other_release) for name, on in expected.features.items()]
+    return tuple(found)
+
+
+def same_version(left: str, right: str) -> bool:
+    """Whether two version strings name one build; a local part counts where both have one."""
+    if "+" in left and "+" in right:
+        return left == right
+    return left.partition("+")[0] == right.partition("+")[0]
+
+
+def _backend(item: ExpectedBackend, boot: BootLog, other_release: bool) -> Agreement:
+    name = f"{item.layer_class}{' ' + item.scheme if item.scheme else ''}"
+    name += " (draft)" if item.draft else ""
+    seen = [
+        b
+        for b in boot.backends
+        if b.layer_class == item.layer_class
+        and b.draft == item.draft
+        and (not item.scheme or b.scheme == item.scheme)
+    ]
+    if not seen:
+        return Agreement(name, item.backend, "", None, "the log does not say")
+    for one in seen:
+        if one.backend.lower() == item.backend.lower():
+            return Agreement(name, item.backend, one.backend, True, line=one.line)
+    one = seen[0]
+    return Agreement(
+        name, item.backend, one.backend, False, _why(one, item, boot, other_release), one.line
+    )
+
+
+def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other_release: bool) -> str:
+    if other_release:
+        return "another release: its order of candidates differs"
+    for argument in ("moe_backend", "linear_backend", "attention_backend"):
+        value = boot.argument(argument)
+        if value and value.lower().replace("_", "") in one.backend.lower().replace("_", ""):
+            return f"--{argument.replace('_', '-')} {value} forces it"
+    if item.backend in one.passed_over:
+        return "the predicted candidate was refused at run time: its package or kernel is missing"
+    if one.candidates and item.backend not in one.candidates:
+        return "the predicted candidate is not in this build's list"
+    return "other flags, environment or packages than the proof assumed"
+
+
+def _numbers(expected: Expectation, boot: BootLog, other_release: bool) -> list[Agreement]:
+    rows = (
+        ("weights GiB", expected.weights_gib, ("load_gib", "weights_gib")),
+        ("block size", expected.block_size, ("block_size",)),
+        ("KV GiB", expected.kv_gib, ("kv_available_gib", "kv_reserved_gib", "kv_cpu_gib")),
+        ("KV tokens", expected.kv_tokens, ("kv_tokens",)),
+        ("maximum concurrency", expected.max_concurrency, ("max_concurrency_x",)),
+    )
+    found = []
+    for name, predicted, names in rows:
+        if predicted is None:
+            continue
+        value = next((v for n in names if (v := boot.number_of(n)) is not None), None)
+        if value is None:
+            found.append(Agreement(name, f"{predicted:g}", "", None, "the log does not say"))
+            continue
+        agrees = abs(value - predicted) <= _CLOSE * max(abs(predicted), 1e-9)
+        likely = "" if agrees else _why_number(name, predicted, value, boot, other_release)
+        found.append(Agreement(name, f"{predicted:g}", f"{value:g}", agrees, likely))
+    return found
+
+
+def _why_number(
+    name: str, predicted: float, value: float, boot: BootLog, other_release: bool
+) -> str:
+    if other_release:
+        return "another release"
+    estimate = boot.number_of("graph_estimate_gib")
+    if name.startswith("KV") and estimate is not None and estimate < -1:
+        return f"the graph estimate of {estimate} GiB was added to the pool"
+    if name == "KV GiB":
+        return "a co-tenant holds memory" if value < predicted else "less was loaded or profiled"
+    if name in ("KV tokens", "maximum concurrency"):
+        return "the pool differs, or prefix caching, speculation or the KV type do"
+    return "other weights, flags or quantization than the proof assumed"
+
+
+def _feature(name: str, on: bool, boot: BootLog, other_release: bool) -> Agreement:
+    observed, line, why = _observed_feature(name, boot)
+    word = {True: "on", False: "off", None: ""}
+    if observed is None:
+        return Agreement(name, word[on], "", None, "the log does not say")
+    likely = (
+        "" if observed is on else why or ("another release" if other_release else "other flags")
+    )
+    return Agreement(name, word[on], word[observed], observed is on, likely, line)
+
+
+def _observed_feature(name: str, boot: BootLog) -> tuple[bool | None, int, str]:
+    stated = [f for f in boot.features if f.feature == name]
+    if stated:
+        last = stated[-1]
+        return last.on, last.line, last.why
+    if name == "prefix_caching":
+        return caches_prefixes(boot), 0, ""
+    if name == "speculation":
+        return speculates(boot), 0, ""
+    return None, 0, ""

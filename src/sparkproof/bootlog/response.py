@@ -1,0 +1,254 @@
+"""What one answer of the server tells about how it was configured.
+
+Reads a chat or completion response, an error body, a recorded request-and-response pair,
+an SSE stream, or several of them as a JSON list or JSON lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from sparkproof.core.errors import FormatError
+
+MAX_BYTES = 16 << 20
+_CALL = re.compile(
+    r"<tool_call>|<\|tool_call|<function[=(]|<function_call|\[TOOL_CALLS\]|<\|python_tag\|>"
+    r"|<\uff5ctool\u2581calls?\u2581begin\uff5c>|<invoke name=|<TOOLCALL>"
+    r"|<\|tool_calls_section_begin\|>"
+    r"|\A\s*(?:```json\s*)?\[?\{\s*\"name\"\s*:\s*\"[\w.-]+\"\s*,\s*\"(?:arguments|parameters)\""
+)
+_RUN = re.compile(r"(.{1,12}?)\1{11,}", re.DOTALL)
+_TEMPLATE = re.compile(
+    r"(?i)unexpected reasoning effort|chat[_ ]template|TemplateError|jinja"
+    r"|roles must alternate|Only user and assistant roles|System role not supported"
+)
+_CHUNK_LIMIT = 200_000
+_CLIENT_ERROR, _SERVER_ERROR = 400, 500
+
+
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer, whatever it was wrapped in.
+
+    Attributes:
+        status: HTTP status, 0 where it isn't recorded.
+        content, reasoning: None where the field is null or absent.
+        reasoning_field: ``reasoning`` or ``reasoning_content``, whichever it came in.
+        asked_tools: the request offered tools; None where it isn't recorded.
+    """
+
+    status: int = 0
+    error: str = ""
+    content: str | None = None
+    reasoning: str | None = None
+    reasoning_field: str = ""
+    tool_calls: int = 0
+    finish_reason: str = ""
+    asked_tools: bool | None = None
+    chat: bool = True
+
+
+def parse_answers(data: bytes, where: str) -> tuple[Answer, ...]:
+    """Read every answer in the document.
+
+    Raises:
+        FormatError: neither JSON, JSON lines nor an event stream, or no answer in it.
+    """
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"larger than {MAX_BYTES} bytes", where=where)
+    text = data.decode("utf-8", "replace")
+    answers = tuple(_answers(text))
+    if not answers:
+        raise FormatError(
+            "no answer of an OpenAI-compatible server in it",
+            where=where,
+            hint="give the response's JSON, its event stream, or a list of them",
+        )
+    return answers
+
+
+def judge_answer(answer: Answer) -> str:
+    """The rule that fits, "" for a sound answer, ``response/unclear`` where none does."""
+    if answer.error or answer.status >= _CLIENT_ERROR:
+        return _judge_error(answer)
+    content = answer.content or ""
+    if not answer.chat:
+        return "response/garbage" if _RUN.search(content) else ""
+    if answer.tool_calls:
+        return ""
+    if _CALL.search(content):
+        return "response/wrong-parser"
+    if answer.finish_reason == "length" and _starved(answer, content):
+        return "response/starved-budget"
+    if "</think>" in content:
+        return "response/think-leak"
+    if _RUN.search(content.strip()):
+        return "response/garbage"
+    if not content.strip() and answer.reasoning:
+        if _CALL.search(answer.reasoning):
+            return "response/call-in-reasoning"
+        return "response/answer-in-reasoning"
+    return "" if content.strip() else "response/unclear"
+
+
+def _starved(answer: Answer, content: str) -> bool:
+    if answer.reasoning and not content.strip():
+        return True
+    return "<think>" in content and "</think>" not in content
+
+
+def _judge_error(answer: Answer) -> str:
+    text = answer.error
+    if "requires --enable-auto-tool-choice" in text or "requires --tool-call-parser" in text:
+        return "response/no-parser"
+    if "EngineCore encountered an issue" in text or "EngineDeadError" in text:
+        return "response/dead-engine"
+    if "maximum context length" in text or "longer than the maximum model length" in text:
+        return "response/too-long"
+    if _TEMPLATE.search(text):
+        return "response/template"
+    if re.search(r"The model `[^`]*` does not exist", text):
+        return "response/unknown-model"
+    refused = _CLIENT_ERROR <= answer.status < _SERVER_ERROR
+    return "response/bad-request" if refused else "response/unclear"
+
+
+def _answers(text: str) -> Iterator[Answer]:
+    stripped = text.lstrip()
+    if "data:" in stripped[:4096] and not stripped.startswith(("{", "[")):
+        answer = _from_stream(text)
+        if answer:
+            yield answer
+        return
+    for document in _documents(text):
+        if isinstance(document, dict):
+            yield from _from_object(document, None, 0)
+
+
+def _documents(text: str) -> Iterator[object]:
+    whole = _decode(text)
+    if whole is not None:
+        yield from whole if isinstance(whole, list) else [whole]
+        return
+    for line in text.splitlines():
+        document = _decode(line)
+        if document is not None:
+            yield document
+
+
+def _decode(text: str) -> object | None:
+    try:
+        value: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value
+
+
+def _from_object(item: dict[str, object], tools: bool | None, status: int) -> Iterator[Answer]:
+    request = item.get("request")
+    if isinstance(request, dict):
+        tools = bool(_inside(request, "tools"))
+    code = item.get("status", item.get("status_code", status))
+    status = code if isinstance(code, int) else status
+    for name in ("response", "body", "answer"):
+        inner = item.get(name)
+        if isinstance(inner, str):
+            stream = _from_stream(inner) if "data:" in inner else None
+            if stream:
+                yield msgspec.structs.replace(stream, status=status, asked_tools=tools)
+                return
+            inner = _decode(inner)
+        if isinstance(inner, dict):
+            yield from _from_object(inner, tools, status)
+            return
+    if "error" in item or item.get("object") == "error":
+        yield Answer(status=_status_of(item, status), error=_error_text(item), asked_tools=tools)
+    elif isinstance(item.get("choices"), list):
+        yield from _from_choices(item["choices"], tools, status)
+
+
+def _from_choices(choices: object, tools: bool | None, status: int) -> Iterator[Answer]:
+    for choice in choices if isinstance(choices, list) else []:
+        if isinstance(choice, dict):
+            yield _from_choice(choice, tools, status)
+
+
+def _inside(request: dict[str, object], name: str) -> object:
+    body = request.get("body", request.get("json"))
+    return (body.get(name) if isinstance(body, dict) else None) or request.get(name)
+
+
+def _from_choice(choice: dict[str, object], tools: bool | None, status: int) -> Answer:
+    message = choice.get("message")
+    finish = choice.get("finish_reason")
+    finish = finish if isinstance(finish, str) else ""
+    if not isinstance(message, dict):
+        text = choice.get("text")
+        content = text if isinstance(text, str) else None
+        return Answer(status, content=content, finish_reason=finish, chat=False, asked_tools=tools)
+    field = next((n for n in ("reasoning", "reasoning_content") if message.get(n)), "")
+    calls = message.get("tool_calls")
+    content = message.get("content")
+    reasoning = message.get(field) if field else None
+    return Answer(
+        status=status,
+        content=content if isinstance(content, str) else None,
+        reasoning=reasoning if isinstance(reasoning, str) else None,
+        reasoning_field=field,
+        tool_calls=len(calls) if isinstance(calls, list) else 0,
+        finish_reason=finish,
+        asked_tools=tools,
+    )
+
+
+def _status_of(item: dict[str, object], status: int) -> int:
+    error = item.get("error")
+    code = error.get("code") if isinstance(error, dict) else item.get("code")
+    return status or (code if isinstance(code, int) else 400)
+
+
+def _error_text(item: dict[str, object]) -> str:
+    error = item.get("error", item)
+    if isinstance(error, dict):
+        message = error.get("message")
+        return message if isinstance(message, str) and message else str(error)
+    return str(error) or "error"
+
+
+def _from_stream(text: str) -> Answer | None:
+    """Put the deltas of an event stream together."""
+    parts: dict[str, list[str]] = {"content": [], "reasoning": [], "reasoning_content": []}
+    finish, calls, chat, seen = "", 0, False, False
+    for line in text.splitlines()[:_CHUNK_LIMIT]:
+        if not line.startswith("data:"):
+            continue
+        event = _decode(line[5:].strip())
+        if isinstance(event, dict) and "error" in event:
+            return Answer(_status_of(event, 0), error=_error_text(event))
+        choices = event.get("choices") if isinstance(event, dict) else None
+        for choice in choices if isinstance(choices, list) else []:
+            if not isinstance(choice, dict):
+                continue
+            seen = True
+            delta = choice.get("delta")
+            chat = chat or isinstance(delta, dict)
+            source = delta if isinstance(delta, dict) else {"content": choice.get("text")}
+            for name, found in parts.items():
+                piece = source.get(name)
+                if isinstance(piece, str):
+                    found.append(piece)
+            calls += bool(source.get("tool_calls"))
+            finish = choice.get("finish_reason") or finish
+    if not seen:
+        return None
+    field = next((n for n in ("reasoning", "reasoning_content") if parts[n]), "")
+    return Answer(
+        content="".join(parts["content"]) or None,
+        reasoning="".join(parts[field]) if field else None,
+        reasoning_field=field,
+        tool_calls=calls,
+        finish_reason=str(finish),
+        chat=chat,
+    )

@@ -1,0 +1,176 @@
+"""``docker inspect`` or ``podman inspect`` of a container, as JSON."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.errors import FormatError
+
+MAX_BYTES = 8 << 20
+_OWN_VARIABLES = (
+    "VLLM_",
+    "CUDA_",
+    "NCCL_",
+    "GLOO_",
+    "HF_",
+    "FLASHINFER_",
+    "TORCH_",
+    "PYTORCH_",
+    "TRITON_",
+    "RAY_",
+    "OMP_",
+    "MAX_JOBS",
+    "LD_LIBRARY_PATH",
+    "NVIDIA_",
+    "DG_",
+)
+
+
+class ContainerState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a container stands or ended.
+
+    Attributes:
+        exit_code: -1 while it runs.
+        started, finished: as the engine prints them ("" for never).
+    """
+
+    status: str
+    exit_code: int
+    oom_killed: bool
+    started: str
+    finished: str
+    error: str = ""
+    restarts: int = 0
+
+
+class InspectedContainer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What inspecting a container tells.
+
+    Attributes:
+        image: the name it was started by; `digest` what that was (``sha256:...``).
+        arguments: entrypoint and command in one.
+    """
+
+    name: str
+    image: str
+    digest: str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    state: ContainerState
+
+
+def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
+    """Read the first container of the document.
+
+    Raises:
+        FormatError: no JSON, no container in it, or a field of another type.
+    """
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"larger than {MAX_BYTES} bytes", where=where)
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise FormatError("no JSON", where=where, hint="save `docker inspect NAME`") from error
+    first = document[0] if isinstance(document, list) and document else document
+    config = first.get("Config") if isinstance(first, dict) else None
+    if not isinstance(first, dict) or not isinstance(config, dict):
+        raise FormatError("no container in it", where=where, hint="save `docker inspect NAME`")
+    return InspectedContainer(
+        name=_text(first.get("Name")).lstrip("/"),
+        image=_text(config.get("Image")) or _text(first.get("ImageName")),
+        digest=_text(first.get("Image")),
+        arguments=(*_texts(config.get("Entrypoint")), *_texts(config.get("Cmd"))),
+        environment=_environment(config.get("Env")),
+        state=_state(first.get("State"), first.get("RestartCount")),
+    )
+
+
+def deployment_of(container: InspectedContainer, where: str) -> Deployment:
+    """The deployment that a container runs.
+
+    Raises:
+        FormatError: its command is no ``vllm serve`` or API server.
+    """
+    model, arguments = _split_command(container.arguments)
+    if not model:
+        raise FormatError(
+            "the container's command is no `vllm serve MODEL`",
+            where=where,
+            hint="write a deployment TOML by hand: `sparkproof explain deployment`",
+        )
+    digest = f"@{container.digest}" if container.digest else ""
+    kept = {k: v for k, v in container.environment.items() if k.startswith(_OWN_VARIABLES)}
+    return Deployment(
+        checkpoint=model,
+        artifact=f"image:{container.image.partition('@')[0]}{digest}",
+        name=container.name,
+        args=arguments,
+        env=kept,
+    )
+
+
+def _split_command(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Model and the arguments after it, from ``vllm serve`` or the API server's module."""
+    words = _unshell(words)
+    rest: tuple[str, ...] = ()
+    for position, word in enumerate(words):
+        if word == "serve" and position and words[position - 1].endswith("vllm"):
+            rest = words[position + 1 :]
+            break
+        if word.endswith(("api_server", "api_server.py")):
+            rest = words[position + 1 :]
+            break
+    else:
+        return "", ()
+    for position, word in enumerate(rest):
+        if word == "--model" and position + 1 < len(rest):
+            return rest[position + 1], rest[:position] + rest[position + 2 :]
+        if word.startswith("--model="):
+            return word.partition("=")[2], rest[:position] + rest[position + 1 :]
+    if rest and not rest[0].startswith("-"):
+        return rest[0], rest[1:]
+    return "", ()
+
+
+def _unshell(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of ``sh -c "..."``, where the command is wrapped in a shell."""
+    for position, word in enumerate(words[:-1]):
+        if word in ("-c", "-lc", "-ec"):
+            try:
+                return tuple(shlex.split(words[position + 1].replace("\\\n", " ")))
+            except ValueError:
+                return words
+    return words
+
+
+def _environment(value: object) -> dict[str, str]:
+    pairs = (item.partition("=") for item in _texts(value))
+    return {name: text for name, _, text in pairs if name}
+
+
+def _state(value: object, restarts: object) -> ContainerState:
+    state = value if isinstance(value, dict) else {}
+    status = _text(state.get("Status"))
+    code = state.get("ExitCode")
+    return ContainerState(
+        status=status,
+        exit_code=code if isinstance(code, int) and status != "running" else -1,
+        oom_killed=state.get("OOMKilled") is True,
+        started=_text(state.get("StartedAt")),
+        finished=_text(state.get("FinishedAt")) if status != "running" else "",
+        error=_text(state.get("Error")),
+        restarts=restarts if isinstance(restarts, int) else 0,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()

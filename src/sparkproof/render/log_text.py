@@ -1,0 +1,164 @@
+"""A log's facts as text: the last boot in full, earlier ones in a line."""
+
+from __future__ import annotations
+
+from sparkproof.core.observations.boot_log import BootLog, Judgement, Outcome
+from sparkproof.core.results.log import BootView, LogResult
+from sparkproof.core.units import format_bytes, plural
+from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+
+_OUTCOME_STYLE = {
+    Outcome.SERVING: Style.GOOD,
+    Outcome.STOPPED: Style.GOOD,
+    Outcome.FAILED: Style.BAD,
+    Outcome.DIED: Style.BAD,
+    Outcome.UNFINISHED: Style.WARN,
+}
+_ARGUMENT_CHARS = 100
+
+
+def render_log(result: LogResult) -> list[Line]:
+    """Facts of the last boot, after a line for each earlier one."""
+    if not result.boots:
+        return []
+    size = f"{result.where}  {plural(result.lines, 'line')}, {format_bytes(result.size_bytes)}"
+    if result.boots_total > 1:
+        size += f", {result.boots_total} boots"
+    lines = [line(Span(size, Style.DIM))]
+    lines += [_brief(view.boot) for view in result.boots[:-1]]
+    last = result.boots[-1]
+    lines += _boot(last)
+    if result.timeline:
+        lines += [line(), heading("timeline")]
+        lines += table(
+            (Span(e.at or "-", Style.DIM), e.source, e.what[:160]) for e in result.timeline
+        )
+    return lines
+
+
+def _brief(boot: BootLog) -> Line:
+    outcome = Span(boot.outcome.value, _OUTCOME_STYLE[boot.outcome])
+    first = boot.errors[0] if boot.errors else None
+    said = f"  {first.kind}: {first.message}"[:120] if first else ""
+    return line(f"  boot {boot.number}  lines {boot.first_line}-{boot.last_line}  ", outcome, said)
+
+
+def _boot(view: BootView) -> list[Line]:
+    boot = view.boot
+    lines = [line()]
+    title = f"lines {boot.first_line}-{boot.last_line}"
+    lines.append(heading(f"boot {boot.number}", f"{title}, {boot.outcome.value}"))
+    lines += _section("identity", _identity(boot))
+    lines += _section("backends", _backends(boot))
+    lines += _section("memory", _values(boot))
+    lines += _section("features", _features(boot))
+    lines += _section("phases", _phases(boot))
+    lines += _section("traffic", _traffic(boot))
+    lines += _section("derived", [(d.name, d.text) for d in view.derived])
+    lines += _section("warnings", _warnings(boot))
+    if boot.absent:
+        lines += _section("absent", [(name, "") for name in boot.absent])
+    return lines
+
+
+def _section(name: str, rows: list[tuple[Cell, ...]]) -> list[Line]:
+    if not rows:
+        return []
+    return [line(Span(name, Style.STRONG)), *table(rows)]
+
+
+def _identity(boot: BootLog) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    if boot.version:
+        rows.append(("version", boot.version))
+    for name in ("architecture", "quantization_detected", "max_model_len"):
+        value = boot.first(name)
+        if value is not None:
+            rows.append((name.replace("_", " "), str(value)))
+    device = boot.argument("device_config")
+    if device:
+        rows.append(("device", device))
+    rows += [(a.name, Span(a.value[:_ARGUMENT_CHARS], Style.DIM)) for a in boot.arguments]
+    return rows
+
+
+def _backends(boot: BootLog) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    for item in boot.backends:
+        name = f"{item.layer_class} {item.scheme}".strip() + (" (draft)" if item.draft else "")
+        note = ", ".join(item.passed_over)
+        over = Span(f"before it: {note}" if note else "", Style.DIM)
+        rows.append((name, Span(item.backend, Style.STRONG), over))
+    return rows
+
+
+_SHOWN_ELSEWHERE = frozenset({"architecture", "quantization_detected", "max_model_len"})
+
+
+def _values(boot: BootLog) -> list[tuple[Cell, ...]]:
+    shown: dict[str, list[str]] = {}
+    places: dict[str, int] = {}
+    for item in boot.seen:
+        if item.name not in _SHOWN_ELSEWHERE:
+            text = f"{item.value:,}" if isinstance(item.value, int) else str(item.value)
+            values = shown.setdefault(item.name, [])
+            places.setdefault(item.name, item.line)
+            if text not in values:
+                values.append(text[:_ARGUMENT_CHARS])
+    return [
+        (name, ", ".join(values), Span(f"line {places[name]}", Style.DIM))
+        for name, values in shown.items()
+    ]
+
+
+def _features(boot: BootLog) -> list[tuple[Cell, ...]]:
+    return [
+        (f.feature, Span("on", Style.GOOD) if f.on else Span("off", Style.WARN), f.why[:120])
+        for f in boot.features
+    ]
+
+
+def _phases(boot: BootLog) -> list[tuple[Cell, ...]]:
+    return [
+        (p.phase.value, f"+{p.since_start_s:g} s" if p.since_start_s >= 0 else "", p.at)
+        for p in boot.phases
+    ]
+
+
+def _traffic(boot: BootLog) -> list[tuple[Cell, ...]]:
+    traffic = boot.traffic
+    rows: list[tuple[Cell, ...]] = []
+    answered = traffic.responses_ok + traffic.responses_refused + traffic.responses_failed
+    if answered:
+        refused, failed = traffic.responses_refused, traffic.responses_failed
+        rows.append(
+            ("answers", f"{answered:,}, {refused:,} refused (4xx), {failed:,} failed (5xx)")
+        )
+    if traffic.intervals:
+        peak = f"{traffic.peak_prompt_tokens_per_s:g} prompt, "
+        peak += f"{traffic.peak_generation_tokens_per_s:g} generated"
+        rows.append(("peak tokens/s", peak))
+    if traffic.last_prefix_hit_pct >= 0:
+        rows.append(("prefix hits", f"{traffic.last_prefix_hit_pct:g}%"))
+    if traffic.last_acceptance_length >= 0:
+        share = traffic.last_draft_acceptance_pct
+        note = f" ({share:g}% of drafts)" if share >= 0 else ""
+        rows.append(("acceptance length", f"{traffic.last_acceptance_length:g}{note}"))
+    return rows
+
+
+def _warnings(boot: BootLog) -> list[tuple[Cell, ...]]:
+    style = {
+        Judgement.MATTERS: Style.WARN,
+        Judgement.HARMLESS: Style.DIM,
+        Judgement.UNKNOWN: Style.PLAIN,
+    }
+    order = (Judgement.MATTERS, Judgement.UNKNOWN, Judgement.HARMLESS)
+    rows: list[tuple[Cell, ...]] = []
+    for judgement in order:
+        for item in boot.warnings:
+            if item.judgement is judgement:
+                times = f" x{item.count}" if item.count > 1 else ""
+                word = Span(judgement.value, style[judgement])
+                rows.append((word, f"{item.text[:110]}{times}", Span(item.why, Style.DIM)))
+    return rows

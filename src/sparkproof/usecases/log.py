@@ -1,0 +1,171 @@
+"""Read a server's log, an answer of it, or what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from sparkproof.adapters.log_sources import open_log, read_small
+from sparkproof.bootlog.derive import derive
+from sparkproof.bootlog.diagnosis import diagnose
+from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, with_pieces
+from sparkproof.bootlog.probes import signature_probes
+from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.boot_log import BootLog, Hit, LogReading
+from sparkproof.core.ports import LogSource
+from sparkproof.core.report import Report
+from sparkproof.core.results.log import BootView, LogResult
+from sparkproof.facts.book import signatures
+from sparkproof.facts.log_book import log_lines
+from sparkproof.formats.kernel_log import parse_kernel_log
+from sparkproof.formats.vllm_log.phrases import PhraseIndex
+from sparkproof.formats.vllm_log.reader import LogReader, read_log
+from sparkproof.recipe.docker_inspect import parse_docker_inspect
+from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.log_findings import describe_boot, judge_boot, next_steps
+
+_PIECE_BYTES = 64 << 20
+_METRICS = (
+    "vllm:num_requests_running",
+    "vllm:num_requests_waiting",
+    "vllm:kv_cache_usage_perc",
+    "vllm:num_preemptions_total",
+)
+
+
+@cache
+def phrase_index() -> PhraseIndex:
+    """Everything the catalogue looks for, compiled once."""
+    return PhraseIndex(log_lines(), signature_probes(signatures().values()))
+
+
+def read_boots(source: LogSource) -> LogReading:
+    """Facts only: the boots of a log, without any judgement.
+
+    Raises:
+        FormatError, UnreachableError: no vLLM log, or it can't be read.
+    """
+    return read_log(source.chunks(), phrase_index(), source.name)
+
+
+def explain_log(text: str) -> Report[LogResult]:
+    """Facts, and the cause where the last boot failed.
+
+    Args:
+        text: a file, ``-``, ``container:NAME`` or ``unit:NAME``.
+
+    Raises:
+        FormatError, UnreachableError, UsageError: it can't be read, or is no vLLM log.
+    """
+    return report_reading(read_boots(open_log(text)))
+
+
+def follow_log(text: str, say: Callable[[str], None]) -> Report[LogResult]:
+    """As `explain_log`, reading on until the boot is ready or has failed."""
+    source = open_log(text)
+    reader = LogReader(phrase_index(), source.name)
+    told = ""
+    for chunk in source.chunks(follow=True):
+        reader.feed([chunk])
+        state = reader.state()
+        if state != told:
+            told = state
+            say(state)
+        if reader.decided:
+            break
+    reader.finish()
+    return report_reading(reader.reading())
+
+
+def report_reading(reading: LogReading) -> Report[LogResult]:
+    """The report on a reading; the last boot gives the verdict."""
+    views = tuple(view_boot(boot, reading.where) for boot in reading.boots)
+    last = views[-1]
+    verdict, findings = judge_boot(last, reading.where)
+    return make_report(
+        "log",
+        LogResult(
+            where=reading.where,
+            boots=views,
+            boots_total=reading.boots_total,
+            lines=reading.lines,
+            size_bytes=reading.size_bytes,
+        ),
+        verdict=verdict,
+        summary=describe_boot(last),
+        findings=findings,
+        unknowns=reading.unknowns,
+        next_steps=next_steps(last),
+    )
+
+
+def view_boot(boot: BootLog, where: str) -> BootView:
+    """A boot with what follows from it."""
+    return BootView(boot, derive(boot), diagnose(boot, signatures().values(), where))
+
+
+def explain_death(
+    text: str,
+    *,
+    inspect: Path | None = None,
+    kernel: Path | None = None,
+    metrics: Path | None = None,
+    pressure: Path | None = None,
+) -> Report[LogResult]:
+    """One timeline and one cause from the engine's log and whatever else was kept.
+
+    Raises:
+        FormatError, UnreachableError, UsageError: a piece can't be read.
+    """
+    reading = read_boots(open_log(text))
+    pieces = _gather(inspect, kernel, metrics, pressure)
+    boot = with_pieces(reading.boots[-1], pieces)
+    view = view_boot(boot, reading.where)
+    verdict, findings = judge_boot(view, reading.where)
+    return make_report(
+        "log",
+        LogResult(
+            where=reading.where,
+            boots=(view,),
+            boots_total=reading.boots_total,
+            lines=reading.lines,
+            size_bytes=reading.size_bytes,
+            timeline=build_timeline(boot, pieces),
+        ),
+        verdict=verdict,
+        summary=describe_boot(view),
+        findings=findings,
+        unknowns=reading.unknowns,
+        next_steps=next_steps(view),
+    )
+
+
+def _gather(
+    inspect: Path | None, kernel: Path | None, metrics: Path | None, pressure: Path | None
+) -> DeathPieces:
+    state = None
+    if inspect is not None:
+        container = parse_docker_inspect(read_small(inspect, _PIECE_BYTES), inspect.name)
+        state = container.state
+    log = read_small(kernel, _PIECE_BYTES) if kernel else b""
+    lines = read_small(metrics, _PIECE_BYTES).decode("utf-8", "replace") if metrics else ""
+    stall = read_small(pressure, _PIECE_BYTES).decode("utf-8", "replace") if pressure else ""
+    extra = b'\n"OOMKilled": true' if state and state.oom_killed else b""
+    return DeathPieces(
+        exit_code=state.exit_code if state else -1,
+        oom_killed=bool(state and state.oom_killed),
+        started=state.started if state else "",
+        finished=state.finished if state else "",
+        kernel=parse_kernel_log([log]),
+        kernel_hits=_hits([log, extra]),
+        metrics=tuple(line for line in lines.splitlines() if line.startswith(_METRICS))[:16],
+        pressure=stall,
+    )
+
+
+def _hits(chunks: Iterable[bytes]) -> tuple[Hit, ...]:
+    try:
+        return read_log(chunks, phrase_index(), "kernel").boots[-1].hits
+    except FormatError:
+        return ()

@@ -1,0 +1,69 @@
+"""Tell from an answer how the server was configured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparkproof.adapters.log_sources import read_small
+from sparkproof.bootlog.response import MAX_BYTES, Answer, judge_answer, parse_answers
+from sparkproof.core.finding import Confidence, Evidence, Finding
+from sparkproof.core.report import Report
+from sparkproof.core.results.log import LogResult
+from sparkproof.core.verdict import Verdict
+from sparkproof.facts.book import rules
+from sparkproof.usecases.envelope import make_report
+
+_OPEN_QUESTION = "response/unclear"
+
+
+def explain_response(path: Path) -> Report[LogResult]:
+    """Every answer in the file; sound ones give no finding.
+
+    Raises:
+        FormatError, UnreachableError: it can't be read, or holds no answer.
+    """
+    answers = parse_answers(read_small(path, MAX_BYTES), path.name)
+    findings = tuple(
+        _finding(rule, answer, f"{path.name}#{number}")
+        for number, answer in enumerate(answers, 1)
+        if (rule := judge_answer(answer))
+    )
+    causes = [f for f in findings if f.rule != _OPEN_QUESTION]
+    if causes:
+        verdict, summary = Verdict.FAIL, causes[0].message
+    elif findings:
+        verdict, summary = Verdict.INCONCLUSIVE, "the answer does not tell what is wrong"
+    else:
+        verdict, summary = Verdict.PASS, f"{len(answers)} answers read, all sound"
+    steps = tuple(dict.fromkeys(f"sparkproof explain {f.rule}" for f in causes))[:3]
+    return make_report(
+        "log",
+        LogResult(where=path.name, lines=len(answers)),
+        verdict=verdict,
+        summary=summary,
+        findings=findings,
+        next_steps=steps,
+    )
+
+
+def _finding(rule: str, answer: Answer, where: str) -> Finding:
+    page = rules()[rule]
+    return Finding(
+        rule=rule,
+        severity=page.severity,
+        confidence=Confidence.SHOWN,
+        message=page.title,
+        evidence=(Evidence(where, _what(answer)),),
+        remedy=" ".join(page.remedy.split()),
+    )
+
+
+def _what(answer: Answer) -> str:
+    if answer.error:
+        return f"{answer.status or 'error'}: {answer.error[:200]}"
+    parts = [f"finish_reason {answer.finish_reason or 'none'}"]
+    parts.append(f"content {len(answer.content or '')} characters")
+    if answer.reasoning_field:
+        parts.append(f"{answer.reasoning_field} {len(answer.reasoning or '')} characters")
+    parts.append(f"{answer.tool_calls} tool calls")
+    return ", ".join(parts)
