@@ -1,0 +1,29 @@
+"""The vLLM arguments that decide about kernels, typed; everything else is left alone."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What follows ``vllm serve MODEL``, as far as kernel selection is concerned.
+
+    Attributes:
+        linear_backend_per_quant: overrides by kind, e.g. ``nvfp4_w4a4``.
+        attention_backend: "" for automatic.
+        speculative: whether a drafter is asked for; `speculative_method` where it is named.
+        given: which of the flags the user wrote.
+    """
+
+    moe_backend: str = "auto"
+    linear_backend: str = "auto"
+    linear_backend_per_quant: dict[str, str] = {}
+    attention_backend: str = ""
+    kv_cache_dtype: str = "auto"
+    quantization: str = ""
+    tensor_parallel: int = 1
+    expert_parallel: bool = False
+    lora: bool = False
+    speculative: bool = False
+    speculative_method: str = ""
+    given: tuple[str, ...] = ()

@@ -1,0 +1,232 @@
+"""One proof under one set of assumptions: select, then deliver, layer class by layer class.
+
+Pure: everything that had to be read has been read before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from sparkproof.checkpoint.effective import EffectiveFormat
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.condition import Tri
+from sparkproof.core.delivery import FamilyRoute
+from sparkproof.core.deployment import Box
+from sparkproof.core.finding import Confidence
+from sparkproof.core.observations.checkpoint_profile import (
+    CheckpointProfile,
+    LayerClass,
+    LayerFormat,
+    QuantScheme,
+)
+from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.prediction import Prediction
+from sparkproof.core.results.proof import Branch, Delivery, LayerProof
+from sparkproof.core.selection_args import SelectionArgs
+from sparkproof.core.verdict import Verdict, fold
+from sparkproof.devicecode.delivery import judge_need
+from sparkproof.facts.backend import BackendNeeds, backends
+from sparkproof.facts.gate_operators import gate_operators
+from sparkproof.selection.gates import settle_gates
+from sparkproof.selection.predict import predict, predict_attention
+from sparkproof.selection.request import Choices, GateAnswer
+
+EVERY_MODEL = "model/every"
+LINEAR_ATTENTION = "model/linear-attention"
+PLAIN_LINEAR = "model/unquantized-linear"
+ATTENTION_KERNEL = "attention-kernel"
+RECURRENT_KERNEL = "recurrent-kernel"
+
+
+class Look(msgspec.Struct, frozen=True):
+    """All that was seen of one deployment.
+
+    Attributes:
+        complete: all of the artifact's device code could be read.
+    """
+
+    capability: ComputeCapability
+    surface: ReleaseSurface
+    routes: Mapping[str, FamilyRoute]
+    complete: bool
+    profile: CheckpointProfile
+    effective: tuple[EffectiveFormat, ...]
+    env: dict[str, str]
+
+
+def prove_branch(
+    look: Look, box: Box, arguments: SelectionArgs, assumptions: dict[str, str]
+) -> Branch:
+    """Walk every oracle that the checkpoint needs and judge what it picks."""
+    layers = tuple(_Prover(look, box, arguments).run())
+    verdict = fold(layer.verdict for layer in layers)
+    return Branch(assumptions, verdict, layers)
+
+
+def choices_of(arguments: SelectionArgs, env: dict[str, str]) -> Choices:
+    """What the flags and the environment say, as selection asks for it."""
+    shared = {
+        name: getattr(arguments, name)
+        for name in arguments.__struct_fields__
+        if name in Choices.__struct_fields__
+    }
+    return Choices(**shared, env=env)
+
+
+def answer_gates(look: Look, box: Box) -> dict[str, GateAnswer]:
+    """What metadata, the stated box and the artifact's own device code can answer."""
+    answers = settle_gates(look.surface, box)
+    for operator in gate_operators().operators:
+        old_enough = operator.old_enough(look.capability)
+        family = look.routes.get(operator.family)
+        compiled = not operator.family or (family is not None and family.promised)
+        if not old_enough:
+            reason = f"{operator.name} asks for {operator.min_capability} or newer"
+        elif not operator.family:
+            reason = f"{operator.name} says yes from {operator.min_capability} on"
+        else:
+            word = "are" if compiled else "are not"
+            reason = f"{operator.family} kernels {word} compiled in for {look.capability.major}.x"
+        answers[f"op:{operator.name}"] = GateAnswer(
+            Tri.of(old_enough and compiled),
+            reason,
+            Confidence.INFERRED,
+            family.evidence[:1] if family else (),
+        )
+    return answers
+
+
+class _Prover:
+    def __init__(self, look: Look, box: Box, arguments: SelectionArgs) -> None:
+        self._look = look
+        self._box = box
+        self._arguments = arguments
+        self._choices = choices_of(arguments, look.env)
+        self._gates = answer_gates(look, box)
+
+    def run(self) -> Iterator[LayerProof]:
+        for item in self._look.effective:
+            yield self._layer(item)
+        yield self._attention()
+        classes = {item.effective.layer_class for item in self._look.effective}
+        if LayerClass.LINEAR_ATTENTION in classes:
+            yield self._always(RECURRENT_KERNEL, LINEAR_ATTENTION)
+        yield self._always("every-model", EVERY_MODEL)
+
+    def _layer(self, item: EffectiveFormat) -> LayerProof:
+        layer = item.effective
+        if item.refusal:
+            return _without(layer, Verdict.FAIL, f"vLLM refuses: {item.refusal}")
+        if layer.layer_class is LayerClass.DRAFT and not self._arguments.speculative:
+            return _without(layer, Verdict.SKIPPED, "not loaded without --speculative-config")
+        if layer.scheme is QuantScheme.UNKNOWN:
+            why = item.doubt or "its scheme can't be told"
+            return _without(layer, Verdict.INCONCLUSIVE, why)
+        prediction = predict(
+            self._look.surface,
+            self._look.capability,
+            layer,
+            profile=self._look.profile,
+            choices=self._choices,
+            gates=self._gates,
+        )
+        plain = layer.scheme is QuantScheme.UNQUANTIZED
+        if plain and layer.layer_class is not LayerClass.EXPERTS:
+            return self._judge(layer, prediction, PLAIN_LINEAR)
+        return self._judge(layer, prediction, prediction.implementation)
+
+    def _attention(self) -> LayerProof:
+        prediction = predict_attention(
+            self._look.surface,
+            self._look.capability,
+            profile=self._look.profile,
+            choices=self._choices,
+            gates=self._gates,
+        )
+        layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
+        proof = self._judge(layer, prediction, prediction.implementation)
+        return msgspec.structs.replace(proof, subject=ATTENTION_KERNEL, scheme=prediction.scheme)
+
+    def _always(self, subject: str, backend_id: str) -> LayerProof:
+        backend = backends()[backend_id]
+        deliveries = self._deliveries(backend, "")
+        return _proof_of(subject, "", deliveries, backend, None)
+
+    def _judge(self, layer: LayerFormat, prediction: Prediction, name: str) -> LayerProof:
+        subject, scheme = layer.layer_class.value, layer.scheme.value
+        if not prediction.selected:
+            verdict = Verdict.FAIL if prediction.error else Verdict.INCONCLUSIVE
+            return LayerProof(
+                subject=subject,
+                scheme=scheme,
+                verdict=verdict,
+                reason=_nothing(prediction),
+                deliveries=(),
+                prediction=prediction,
+                layers=layer.layers,
+            )
+        backend = backends().get(name)
+        if backend is None:
+            return LayerProof(
+                subject=subject,
+                scheme=scheme,
+                verdict=Verdict.INCONCLUSIVE,
+                reason=f"what {name or prediction.selected} needs is not known to this version",
+                deliveries=(),
+                prediction=prediction,
+                layers=layer.layers,
+                backend=prediction.selected,
+            )
+        deliveries = self._deliveries(backend, scheme)
+        proof = _proof_of(subject, scheme, deliveries, backend, prediction)
+        return msgspec.structs.replace(proof, layers=layer.layers)
+
+    def _deliveries(self, backend: BackendNeeds, scheme: str) -> tuple[Delivery, ...]:
+        return tuple(
+            judge_need(need, self._look.routes, self._box, complete=self._look.complete)
+            for need in backend.needs
+            if need.applies(scheme, self._look.capability)
+        )
+
+
+def _without(layer: LayerFormat, verdict: Verdict, reason: str) -> LayerProof:
+    return LayerProof(
+        subject=layer.layer_class.value,
+        scheme=layer.scheme.value,
+        verdict=verdict,
+        reason=reason,
+        deliveries=(),
+        layers=layer.layers,
+    )
+
+
+def _nothing(prediction: Prediction) -> str:
+    if prediction.error:
+        return f"nothing is left to select; vLLM raises: {prediction.error}"
+    return prediction.reason
+
+
+def _proof_of(
+    subject: str,
+    scheme: str,
+    deliveries: Sequence[Delivery],
+    backend: BackendNeeds,
+    prediction: Prediction | None,
+) -> LayerProof:
+    verdict = fold(item.verdict for item in deliveries)
+    decisive = [item for item in deliveries if item.verdict is verdict]
+    noted = [item for item in deliveries if item.warning]
+    shown = decisive if verdict is not Verdict.PASS else (noted or decisive)
+    return LayerProof(
+        subject=subject,
+        scheme=scheme,
+        verdict=verdict,
+        reason="; ".join(f"{item.what}: {item.reason}" for item in shown[:2]),
+        deliveries=tuple(deliveries),
+        prediction=prediction,
+        backend=backend.title,
+        speed=backend.speed.value,
+        warning=bool(noted),
+    )
