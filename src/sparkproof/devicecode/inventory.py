@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
@@ -15,10 +15,10 @@ from sparkproof.devicecode.member import MemberView, read_member
 from sparkproof.formats.device_scan import TOPIC
 from sparkproof.formats.elf import HEADER_BYTES
 
-TEXT_SUFFIXES = frozenset(
-    {"c", "cc", "cfg", "cmake", "cpp", "css", "csv", "cu", "cuh", "h", "hpp", "html", "in"}
-    | {"inl", "ipynb", "ipp", "j2", "jinja", "js", "json", "md", "pxd", "py", "pyi", "pyx"}
-    | {"rst", "sh", "toml", "txt", "xml", "yaml", "yml"}
+TEXT_SUFFIXES = (
+    *(".c", ".cc", ".cfg", ".cmake", ".cpp", ".css", ".csv", ".cu", ".cuh", ".h", ".hpp", ".html"),
+    *(".in", ".inl", ".ipynb", ".ipp", ".j2", ".jinja", ".js", ".json", ".md", ".pxd", ".py"),
+    *(".pyi", ".pyx", ".rst", ".sh", ".toml", ".txt", ".xml", ".yaml", ".yml"),
 )
 """Source and text: never loaded as device code, and there are thousands of them."""
 
@@ -28,15 +28,15 @@ def read_device_code(
     device: ComputeCapability | None = None,
     progress: Progress | None = None,
     *,
-    more_doors: Sequence[Artifact] = (),
+    more_doors: Sequence[Callable[[], Artifact]] = (),
 ) -> DeviceCode:
     """Read all device code of an artifact, streaming: flat memory, nothing on disk.
 
     Args:
         device: whose loader chooses one entry per container, and whose kernels are then read;
             None for the headers alone.
-        more_doors: the same artifact opened again, one for each further thread. Inflating and
-            decompressing run beside each other; two threads take 0.57 of the time of one.
+        more_doors: each opens the same artifact again, for one further thread. Inflating and
+            decompressing run beside each other: two threads take 0.6 of the time of one.
 
     Raises:
         UnreachableError: the source went away.
@@ -47,9 +47,11 @@ def read_device_code(
         progress.start("device code", sum(member.size_bytes for member in members))
     try:
         if more_doors:
-            with ThreadPoolExecutor(1 + len(more_doors)) as pool:
-                for _ in pool.map(reader.work, [artifact, *more_doors]):
-                    pass
+            with ThreadPoolExecutor(len(more_doors)) as pool:
+                others = [pool.submit(reader.work_behind, door) for door in more_doors]
+                reader.work(artifact)
+                for other in others:
+                    other.result()
         else:
             reader.work(artifact)
     finally:
@@ -72,6 +74,14 @@ class _Reader:
         self._progress = progress
         self._lock = Lock()
         self._views: dict[str, MemberView] = {}
+
+    def work_behind(self, door: Callable[[], Artifact]) -> None:
+        """As `work`, behind a door of its own."""
+        artifact = door()
+        try:
+            self.work(artifact)
+        finally:
+            artifact.close()
 
     def work(self, door: Artifact) -> None:
         """Take members until none is left."""
@@ -111,5 +121,4 @@ class _Reader:
 
 
 def _may_hold_code(member: Member) -> bool:
-    suffix = member.path.rpartition(".")[2].lower()
-    return member.size_bytes >= HEADER_BYTES and suffix not in TEXT_SUFFIXES
+    return member.size_bytes >= HEADER_BYTES and not member.path.endswith(TEXT_SUFFIXES)

@@ -25,8 +25,8 @@ from sparkproof.formats.elf import (
 
 _OSABI_OLD, _OSABI_NEW = 0x33, 0x41
 _OLD_SPECIFIC, _NEW_SPECIFIC = 0x800, 0x8
-_COMPAT_SECTION = ".nv.compat"
-_TOOL_NOTE = ".note.nv.tkinfo"
+_COMPAT_SECTION = b".nv.compat"
+_TOOL_NOTE = b".note.nv.tkinfo"
 _ATTRIBUTE_TARGET = 0x09
 _SYMBOL_IS_KERNEL = 0x10
 MAX_KERNELS = 1 << 16

@@ -41,14 +41,13 @@ class ElfHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One section header; `name` is empty until it is resolved."""
+    """One section header; its name lies in the section of names."""
 
     name_offset: int
     kind: int
     offset: int
     size: int
     link: int
-    name: str = ""
 
 
 class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -123,7 +122,8 @@ class Elf:
         self._image = memoryview(image)
         count = self.header.section_count
         table = self.slice(self.header.section_offset, count * SECTION_HEADER_BYTES)
-        self.sections = self._named(parse_sections(bytes(table)))
+        self.sections = parse_sections(bytes(table))
+        self._names = self._read_names()
 
     def slice(self, offset: int, size: int) -> memoryview:
         """``[offset, offset + size)`` of the image."""
@@ -139,9 +139,17 @@ class Elf:
             return memoryview(b"")
         return self.slice(section.offset, section.size)
 
-    def find(self, name: str) -> Section | None:
+    def find(self, name: bytes) -> Section | None:
         """The first section of that name."""
-        return next((section for section in self.sections if section.name == name), None)
+        wanted = name + b"\0"
+        return next(
+            (
+                section
+                for section in self.sections
+                if self._names.startswith(wanted, section.name_offset)
+            ),
+            None,
+        )
 
     def symbols(self) -> tuple[bytes, Iterator[Symbol]]:
         """String table and symbols of ``.symtab``; empty where there is none."""
@@ -158,17 +166,13 @@ class Elf:
             for name, info, other, index, value, size in _SYMBOL.iter_unpack(whole)
         )
 
-    def _named(self, sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    def _read_names(self) -> bytes:
         index = self.header.names_index
-        if not sections:
-            return ()
-        if index >= len(sections):
+        if not self.sections:
+            return b""
+        if index >= len(self.sections):
             raise FormatError("no section names", offset=62)
-        names = bytes(self.data(sections[index]))
-        return tuple(
-            msgspec.structs.replace(section, name=text_at(names, section.name_offset))
-            for section in sections
-        )
+        return bytes(self.data(self.sections[index]))
 
 
 def text_at(strings: bytes, offset: int) -> str:

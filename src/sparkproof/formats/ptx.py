@@ -64,23 +64,27 @@ def parse_ptx(pieces: Iterable[bytes]) -> PtxScan:
     header: PtxHeader | None = None
     rest = b""
     for piece in pieces:
-        text = rest + piece
-        header = header or parse_ptx_header(text)
-        end = text.rfind(b"\n") + 1
-        if end < len(text) - _LONGEST_LINE_BYTES:
-            end = len(text)
-        _note_kernels(text[:end], names)
-        rest = text[end:]
+        # Only the line that crosses the border is copied.
+        first = piece.find(b"\n") + 1
+        border = rest + piece[:first]
+        if header is None:
+            header = parse_ptx_header(rest + piece[:_HEAD_BYTES])
+        last = piece.rfind(b"\n") + 1
+        if not first or len(piece) - last > _LONGEST_LINE_BYTES:
+            raise FormatError("PTX line without an end")
+        _note_kernels(border, 0, len(border), names)
+        _note_kernels(piece, first, last, names)
+        rest = piece[last:]
     if header is None:
         raise FormatError("PTX text is empty", offset=0)
-    _note_kernels(rest, names)
+    _note_kernels(rest, 0, len(rest), names)
     return PtxScan(header, tuple(names))
 
 
-def _note_kernels(text: bytes, names: dict[str, None]) -> None:
-    for match in _ENTRY.finditer(text):
-        line_start = text.rfind(b"\n", 0, match.start()) + 1
-        if text.startswith(b"//", line_start):
+def _note_kernels(text: bytes, start: int, end: int, names: dict[str, None]) -> None:
+    for match in _ENTRY.finditer(text, start, end):
+        line_start = text.rfind(b"\n", start, match.start()) + 1
+        if text.startswith(b"//", max(line_start, start)):
             continue
         name = _NAME.match(text, match.end())
         if name:

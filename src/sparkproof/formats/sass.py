@@ -7,6 +7,7 @@ word are its opcode (read off ``nvdisasm`` 13.5, 2026-11-29; undocumented).
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 INSTRUCTION_BYTES = 16
 _LOW_NIBBLE = bytes(value & 0x0F for value in range(256))
@@ -22,16 +23,21 @@ def count_opcodes(code: bytes | memoryview, opcodes: Collection[int]) -> dict[in
     Args:
         opcodes: twelve-bit values with at most 15 distinct low bytes.
     """
-    lows = sorted({opcode & 0xFF for opcode in opcodes})
-    if len(lows) > 15:
-        raise ValueError("too many opcodes to count at once")
-    mark = {low: index + 1 for index, low in enumerate(lows)}
+    table, mark = _marks(frozenset(opcodes))
     usable = len(code) // INSTRUCTION_BYTES * INSTRUCTION_BYTES
-    low_plane = bytes(code[0:usable:INSTRUCTION_BYTES])
-    high_plane = bytes(code[1:usable:INSTRUCTION_BYTES])
-    marks = low_plane.translate(bytes(mark.get(value, 0) << 4 for value in range(256)))
-    nibbles = high_plane.translate(_LOW_NIBBLE)
+    marks = bytes(code[0:usable:INSTRUCTION_BYTES]).translate(table)
+    nibbles = bytes(code[1:usable:INSTRUCTION_BYTES]).translate(_LOW_NIBBLE)
     laid = (int.from_bytes(marks, "little") | int.from_bytes(nibbles, "little")).to_bytes(
         len(marks), "little"
     )
     return {opcode: laid.count(mark[opcode & 0xFF] << 4 | opcode >> 8) for opcode in opcodes}
+
+
+@lru_cache(maxsize=8)
+def _marks(opcodes: frozenset[int]) -> tuple[bytes, dict[int, int]]:
+    """Translation of low bytes to marks in the high nibble, and the mark of each low byte."""
+    lows = sorted({opcode & 0xFF for opcode in opcodes})
+    if len(lows) > 15:
+        raise ValueError("too many opcodes to count at once")
+    mark = {low: index + 1 for index, low in enumerate(lows)}
+    return bytes(mark.get(value, 0) << 4 for value in range(256)), mark
