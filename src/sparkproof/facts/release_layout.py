@@ -22,6 +22,7 @@ class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         needs_list: the function means this oracle only in releases that bind `listed`.
         assume: settings that are fixed while the function is read.
         assume_none: settings that are taken as not given.
+        stands_for: backend names to the class that other releases have for the same.
     """
 
     id: str
@@ -35,6 +36,23 @@ class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs_list: bool = False
     assume: dict[str, bool] = {}
     assume_none: tuple[str, ...] = ()
+    stands_for: dict[str, str] = {}
+
+
+class PinnedLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A loader class that names its kernel itself.
+
+    Attributes:
+        quant_method: the checkpoint's method, or how its name begins.
+        place: ``module:Class``.
+        marks: names whose use in the class tells the kernel, and the kernel's class.
+    """
+
+    oracle: str
+    scheme: str
+    quant_method: str
+    place: str
+    marks: dict[str, str]
 
 
 class AttentionLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +85,7 @@ class ReleaseLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     checked: date
     oracle: tuple[OracleLayout, ...]
+    pinned: tuple[PinnedLayout, ...]
     attention: AttentionLayout
     option: tuple[OptionLayout, ...]
 

@@ -109,8 +109,8 @@ class OracleReader:
         return read_members(run, owner)
 
     def _dispatch(self, module: Module) -> tuple[Dispatch, ...]:
-        if not self._layout.dispatch:
-            return ()
+        if not self._layout.dispatch or self._layout.dispatch not in module.bindings:
+            return self._stand_ins(module)
         function = find_function(self._session, module.name, self._layout.dispatch)
         run = Run(self._session, Trace([]))
         owner = run.module_name(module.name, self._layout.enum)
@@ -122,6 +122,15 @@ class OracleReader:
             if isinstance(item, EnumValue)
         ]
         return tuple(item for item in found if item is not None)
+
+    def _stand_ins(self, module: Module) -> tuple[Dispatch, ...]:
+        """Classes that other releases have for the same backends, where this one has none."""
+        if self._layout.enum not in module.bindings:
+            return ()
+        source = module.source(module.bindings[self._layout.enum][-1], self._layout.enum)
+        return tuple(
+            Dispatch(backend, (name,), source) for backend, name in self._layout.stands_for.items()
+        )
 
     def _dispatched(self, function: FuncValue, member: EnumValue) -> Dispatch | None:
         parameter = function.node.args.args[0].arg
@@ -163,7 +172,7 @@ class OracleReader:
                     Seq("list"),
                 )
             return _names(value)
-        return _first_list(module, function.node)
+        return _longest_list(module, function.node)
 
 
 def read_members(run: Run, owner: ClassValue) -> tuple[Member, ...]:
@@ -213,8 +222,8 @@ def _is_text(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _first_list(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
-    """The first list of enumeration members in the function or one it calls in its module."""
+def _longest_list(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
+    """The longest list of enumeration members in the function or one it calls in its module."""
     called = {
         node.func.id
         for node in ast.walk(function)
@@ -225,12 +234,8 @@ def _first_list(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
         for statement in module.tree.body
         if isinstance(statement, ast.FunctionDef) and statement.name in called
     ]
-    for body in (function, *helpers):
-        for node in ast.walk(body):
-            names = _attribute_names(node)
-            if len(names) > 1:
-                return names
-    return ()
+    found = [_attribute_names(node) for body in (function, *helpers) for node in ast.walk(body)]
+    return max(found, key=len, default=())
 
 
 def _attribute_names(node: ast.AST) -> tuple[str, ...]:

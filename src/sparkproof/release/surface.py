@@ -13,6 +13,7 @@ from sparkproof.core.observations.release_surface import (
     Option,
     Oracle,
     Pin,
+    Pinned,
     Predicate,
     ReleaseSurface,
     Source,
@@ -23,6 +24,7 @@ from sparkproof.facts.release_layout import load_release_layout
 from sparkproof.release.attention import read_attention
 from sparkproof.release.options import read_env, read_option
 from sparkproof.release.oracles import OracleReader
+from sparkproof.release.pinned import read_pinned
 from sparkproof.release.pins import BOX, read_pins
 from sparkproof.release.reading import read_predicate
 from sparkproof.release.symbolic.interpreter import Session
@@ -74,6 +76,7 @@ class _SurfaceReader:
     def read(self, target: Mapping[str, str], wanted: tuple[str, ...]) -> ReleaseSurface:
         version, source, pins = self._pins(target)
         oracles = self._oracles(wanted)
+        pinned = self._pinned(wanted)
         predicates = self._predicates()
         env = self._env()
         steering = _env_names(oracles, predicates)
@@ -82,6 +85,7 @@ class _SurfaceReader:
             source=source,
             oracles=oracles,
             predicates=predicates,
+            pinned=pinned,
             options=self._options(oracles),
             env=tuple(item for item in env if item.name in steering),
             env_names=tuple(item.name for item in env),
@@ -110,6 +114,14 @@ class _SurfaceReader:
             found.append(read_attention(self._session, layout.attention))
         self._unknowns.extend(item for item in found if isinstance(item, Unknown))
         return tuple(item for item in found if isinstance(item, Oracle))
+
+    def _pinned(self, wanted: tuple[str, ...]) -> tuple[Pinned, ...]:
+        layouts = [
+            item for item in load_release_layout().pinned if not wanted or item.oracle in wanted
+        ]
+        found = [read_pinned(self._session, item) for item in layouts]
+        self._unknowns.extend(item for item in found if isinstance(item, Unknown))
+        return tuple(item for item in found if isinstance(item, Pinned))
 
     def _predicates(self) -> tuple[Predicate, ...]:
         found: list[Predicate] = []

@@ -11,12 +11,12 @@ from sparkproof.core.observations.checkpoint_profile import (
     LayerFormat,
     QuantScheme,
 )
-from sparkproof.core.observations.release_surface import Branch, Oracle, ReleaseSurface
+from sparkproof.core.observations.release_surface import Branch, Oracle, Pinned, ReleaseSurface
 from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.selection.context import Context
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.settings import layer_settings, linear_choice
-from sparkproof.selection.walk import bypassed, fill, walk
+from sparkproof.selection.walk import bypassed, fill, ladder, walk
 
 ATTENTION = "attention/backend"
 _EXPERTS = {
@@ -58,7 +58,9 @@ def predict(
         return _plain(layer)
     settings = layer_settings(layer, profile, choices)
     context = Context(surface, capability, settings, gates or {}, dict(choices.env))
-    return _Predictor(context, layer, choices).run(oracle_of(layer), str(layer.layer_class))
+    return _Predictor(context, layer, choices, profile.quant_method).run(
+        oracle_of(layer), str(layer.layer_class)
+    )
 
 
 def predict_attention(
@@ -73,7 +75,9 @@ def predict_attention(
     layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
     settings = layer_settings(layer, profile, choices)
     context = Context(surface, capability, settings, gates or {}, dict(choices.env))
-    prediction = _Predictor(context, layer, choices).run(ATTENTION, "attention-backend")
+    prediction = _Predictor(context, layer, choices, profile.quant_method).run(
+        ATTENTION, "attention-backend"
+    )
     kv = str(settings["kv_cache_dtype"])
     return _with_scheme(prediction, f"kv-cache {kv}")
 
@@ -99,7 +103,10 @@ def _plain(layer: LayerFormat) -> Prediction:
 
 
 class _Predictor:
-    def __init__(self, context: Context, layer: LayerFormat, choices: Choices) -> None:
+    def __init__(
+        self, context: Context, layer: LayerFormat, choices: Choices, quant_method: str
+    ) -> None:
+        self.quant_method = quant_method
         self.context = context
         self.layer = layer
         self.choices = choices
@@ -108,6 +115,14 @@ class _Predictor:
         oracle = self.context.surface.oracle(oracle_id) if oracle_id else None
         if oracle is None or not oracle.branches:
             return self._unreadable(oracle_id, subject, oracle)
+        pinned = self._pinned(oracle)
+        if pinned is not None:
+            return self._by_loader(oracle, subject, pinned)
+        if self.layer.scheme is QuantScheme.NVFP4_W4A16 and self._asks_no_scheme(oracle):
+            why = (
+                "its selection does not ask about 16-bit activations, and no loader names a kernel"
+            )
+            return self._result(oracle, subject, f"can't be predicted: {why}")
         complaint = self._refused_flag(oracle)
         if complaint:
             return self._result(oracle, subject, complaint, error=complaint)
@@ -116,6 +131,34 @@ class _Predictor:
                 why = f"{oracle.id} was read for {path} = {value} only"
                 return self._result(oracle, subject, f"can't be predicted: {why}")
         return self._decide(oracle, subject)
+
+    def _pinned(self, oracle: Oracle) -> Pinned | None:
+        return next(
+            (
+                item
+                for item in self.context.surface.pinned
+                if item.oracle == oracle.id
+                and item.scheme == self.layer.scheme
+                and self.quant_method.startswith(item.quant_method)
+            ),
+            None,
+        )
+
+    def _asks_no_scheme(self, oracle: Oracle) -> bool:
+        return oracle.id.startswith("dense") and "use_a16" not in dict(oracle.arguments)
+
+    def _by_loader(self, oracle: Oracle, subject: str, pinned: Pinned) -> Prediction:
+        why = f"{pinned.source.symbol} names its kernel itself"
+        taken = Step(
+            backend=pinned.implementation,
+            outcome=Outcome.TAKEN,
+            reason=why,
+            implementation=pinned.implementation,
+            evidence=(pinned.source.evidence("kernel of the loader"),),
+        )
+        rest = bypassed(oracle, {taken.backend}, f"never asked: {why}")
+        steps = (taken, *rest)
+        return self._result(oracle, subject, why, steps=steps, taken=taken, how=How.SCHEME)
 
     def _unreadable(self, oracle_id: str, subject: str, oracle: Oracle | None) -> Prediction:
         unknowns = oracle.unknowns if oracle is not None else self.context.surface.unknowns
@@ -199,36 +242,42 @@ class _Predictor:
             return self._forced(oracle, subject, branch, how, why)
         steps = walk(branch, self.context)
         if how is not How.AUTO:
-            steps = (*bypassed(oracle, {step.backend for step in steps}, why), *steps)
+            steps = (*steps, *bypassed(oracle, {step.backend for step in steps}, why))
         taken = next((step for step in steps if step.outcome is Outcome.TAKEN), None)
         if taken is not None:
             reason = why if how is not How.AUTO else f"first candidate that accepts ({why})"
             return self._result(oracle, subject, reason, steps=steps, taken=taken, how=how)
         if any(step.outcome is Outcome.UNDECIDED for step in steps):
             return self._result(oracle, subject, _depends(steps), steps=steps)
-        error = fill(branch.error, self.context)
+        error = self._error(branch, steps)
         reason = "no candidate is left" if branch.attempts else f"refused: {why}"
         return self._result(oracle, subject, reason, steps=steps, error=error, branch=branch)
+
+    def _error(self, branch: Branch, steps: tuple[Step, ...]) -> str:
+        """What the release raises, with the last refusal's reason where it quotes one."""
+        refused = [step.reason for step in steps if step.outcome is Outcome.REFUSED]
+        text = branch.error.replace("{reason}", refused[-1]) if refused else branch.error
+        return fill(text, self.context)
 
     def _forced(
         self, oracle: Oracle, subject: str, branch: Branch, how: How, why: str
     ) -> Prediction:
-        taken = Step(
-            backend=branch.selected,
-            outcome=Outcome.TAKEN,
-            reason=why,
-            implementation=branch.implementation or branch.selected,
-            evidence=(branch.source.evidence("returned without a walk"),),
-        )
-        rest = bypassed(oracle, {branch.selected}, f"never asked: {why}")
-        steps = (taken, *rest)
+        classes = {item.backend: item.implementations[0] for item in oracle.dispatch}
+        name = branch.implementation or classes.get(branch.selected, branch.selected)
+        place = (branch.source.evidence("returned without a walk"),)
+        taken = Step(branch.selected, Outcome.TAKEN, why, implementation=name, evidence=place)
+        if how is How.AUTO:
+            steps = ladder(oracle, taken, self.context)
+        else:
+            rest = bypassed(oracle, {branch.selected}, f"never asked: {why}")
+            steps = (taken, *rest)
         return self._result(oracle, subject, why, steps=steps, taken=taken, how=how, branch=branch)
 
     def _how(self, oracle: Oracle, branch: Branch) -> tuple[How, str]:
         """Why this way is taken, from what stands in its condition."""
         asked = [leaf for leaf in leaves(branch.when) if self.context.leaf(leaf) is Tri.YES]
         for leaf in asked:
-            if isinstance(leaf, EnvTest):
+            if isinstance(leaf, EnvTest) and leaf.name in self.context.env:
                 return How.FLAG, f"{leaf.name} is in effect"
         value = self._flag_value(oracle)
         if value.lower() != "auto":

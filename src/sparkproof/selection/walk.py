@@ -190,3 +190,29 @@ def bypassed(oracle: Oracle, keep: set[str], why: str) -> tuple[Step, ...]:
         for name in oracle.listed
         if name not in keep
     )
+
+
+def ladder(oracle: Oracle, taken: Step, context: Context) -> tuple[Step, ...]:
+    """The steps of a selection written as a chain of tests, each naming one backend."""
+    classes = {item.backend: item.implementations[0] for item in oracle.dispatch}
+    steps: list[Step] = []
+    seen: set[str] = set()
+    for branch in oracle.branches:
+        if not branch.selected or branch.selected in seen:
+            continue
+        seen.add(branch.selected)
+        if branch.selected == taken.backend:
+            steps.append(taken)
+            continue
+        reached = any(step.outcome is Outcome.TAKEN for step in steps)
+        reason = "; ".join(list(dict.fromkeys(context.blame(branch.when)))[:MAX_BLAMED])
+        steps.append(
+            Step(
+                backend=branch.selected,
+                outcome=Outcome.NOT_REACHED if reached else Outcome.REFUSED,
+                reason="stands after the one that is taken" if reached else reason,
+                implementation=branch.implementation or classes.get(branch.selected, ""),
+                evidence=(branch.source.evidence("way through the selection"),),
+            )
+        )
+    return tuple(steps)

@@ -130,6 +130,21 @@ class Oracle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unknowns: tuple[Unknown, ...] = ()
 
 
+class Pinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A loader that names one kernel for a scheme and asks no selection function.
+
+    Attributes:
+        oracle: the oracle that is passed by.
+        quant_method: the checkpoint's method, or how its name begins.
+    """
+
+    oracle: str
+    scheme: str
+    quant_method: str
+    implementation: str
+    source: Source
+
+
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One command-line option and the values it takes.
 
@@ -184,6 +199,7 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
     oracles: tuple[Oracle, ...] = ()
     predicates: tuple[Predicate, ...] = ()
+    pinned: tuple[Pinned, ...] = ()
     options: tuple[Option, ...] = ()
     env: tuple[EnvVariable, ...] = ()
     env_names: tuple[str, ...] = ()
