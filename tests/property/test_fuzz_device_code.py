@@ -23,7 +23,7 @@ from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.testing.artifacts import MemoryArtifact
 
 SEED = int(os.environ.get("SPARKPROOF_FUZZ_SEED", "20261129"))
-ROUNDS = int(os.environ.get("SPARKPROOF_FUZZ_ROUNDS", "24"))
+ROUNDS = int(os.environ.get("SPARKPROOF_FUZZ_ROUNDS", "200"))
 SLOWEST_S = 2.0
 MOST_MEMORY_KIB = 256 << 10
 
