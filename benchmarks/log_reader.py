@@ -1,0 +1,80 @@
+"""How fast a log is read, and in how much memory.
+
+    python benchmarks/log_reader.py [--gib 1] LOG [LOG ...]
+
+Three logs are made from the given ones, each of the wanted size: one long-running server
+(boot once, then access and throughput lines), one with prefixes of ``docker logs -t`` before
+every line of it, and one that does nothing but boot, over and over (a crash loop).
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sparkproof.bootlog.probes import signature_probes
+from sparkproof.facts.book import signatures
+from sparkproof.facts.log_book import log_lines
+from sparkproof.formats.vllm_log.phrases import PhraseIndex
+from sparkproof.formats.vllm_log.reader import read_log
+
+_CHUNK = 1 << 20
+_RUNTIME = b"".join(
+    b'(APIServer pid=1308) INFO:     10.0.0.%d:41526 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+    % (n % 250)
+    for n in range(40)
+) + (
+    b"(APIServer pid=1308) INFO 11-29 20:43:10 [loggers.py:310] Engine 000: Avg prompt throughput: "
+    b"812.4 tokens/s, Avg generation throughput: 64.0 tokens/s, Running: 3 reqs, Waiting: 0 reqs, "
+    b"GPU KV cache usage: 12.5%, Prefix cache hit rate: 41.0%\n"
+)
+
+
+def _fill(first: bytes, block: bytes, total: int) -> Iterator[bytes]:
+    """`first`, then `block` for ever, in chunks, up to `total` bytes; nothing is held."""
+    block *= max(1, _CHUNK // len(block))
+    yield first
+    done = len(first)
+    while done < total:
+        yield block
+        done += len(block)
+
+
+def _stamped(text: bytes) -> bytes:
+    return b"".join(
+        b"2026-11-29T20:43:10.123456789Z " + line for line in text.splitlines(keepends=True)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gib", type=float, default=1.0)
+    parser.add_argument("logs", nargs="+", type=Path)
+    options = parser.parse_args()
+    boots = b"".join(path.read_bytes() for path in options.logs)
+    boot = options.logs[0].read_bytes().partition(b"[shutdown]")[0]
+    total = int(options.gib * (1 << 30))
+    index = PhraseIndex(log_lines(), signature_probes(signatures().values()))
+    cases = {
+        "one long run": (boot, _RUNTIME),
+        "the same, docker -t": (_stamped(boot), _stamped(_RUNTIME)),
+        "boots only": (boots, boots),
+    }
+    print(f"{'log':22} {'MB':>8} {'CPU s':>7} {'MB/s':>7} {'boots':>7} {'max RSS MiB':>12}")
+    for name, (first, block) in cases.items():
+        start = time.process_time()
+        reading = read_log(_fill(first, block, total), index, name)
+        spent = time.process_time() - start
+        size = reading.size_bytes / 1e6
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(
+            f"{name:22} {size:8.0f} {spent:7.1f} {size / spent:7.1f}"
+            f" {reading.boots_total:7} {peak:12}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""When a cause is named, and when it isn't."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.bootlog.conftest import LOGS, DiagnoseText, ReadText, read_file
+
+from sparkproof.bootlog.diagnosis import diagnose
+from sparkproof.facts.book import signatures
+
+BANNER = "(APIServer pid=1) INFO 11-29 20:41:25 [api_utils.py:345]  █ ▀▄▀ █  version 0.26.0\n"
+READY = "(APIServer pid=1) INFO:     Application startup complete.\n"
+ENGINE = "(EngineCore pid=9) ERROR 11-29 20:50:00 [core.py:1] "
+IMA = f"{ENGINE}torch.AcceleratorError: CUDA error: an illegal memory access was encountered\n"
+DEAD = "(APIServer pid=1) ERROR 11-29 20:50:01 [a.py:1] EngineDeadError: EngineCore has died\n"
+ARGUMENTS = "(APIServer pid=1) INFO 11-29 20:41:25 [u.py:1] non-default args: "
+
+
+@pytest.mark.parametrize(
+    "name", [p.name for p in sorted(LOGS.glob("*.log")) if read_file(p.name).outcome == "stopped"]
+)
+def test_no_cause_is_named_on_a_healthy_boot(name: str) -> None:
+    diagnosis = diagnose(read_file(name), signatures().values(), name)
+    assert diagnosis.cause is None
+    assert diagnosis.rivals == diagnosis.kinds == ()
+    assert not diagnosis.troubled
+
+
+def test_a_frightening_prompt_in_a_healthy_log_is_no_failure(diagnose_text: DiagnoseText) -> None:
+    asked = "(APIServer pid=1) INFO 11-29 20:43:00 [l.py:1] Received request cmpl-1: prompt: "
+    for words in ("CUDA out of memory", "no kernel image is available", "Error Internal Xid 31"):
+        diagnosis = diagnose_text(f"{BANNER}{READY}{asked}'why does {words} happen?'\n")
+        assert not diagnosis.troubled, words
+
+
+def test_what_was_refused_before_readiness_does_not_kill_later(diagnose_text: DiagnoseText) -> None:
+    early = "ModuleNotFoundError: No module named 'deep_ep'\n"
+    diagnosis = diagnose_text(f"{BANNER}{early}{READY}{IMA}{DEAD}")
+    assert diagnosis.cause is None
+    assert [c.signature for c in diagnosis.kinds] == ["kernel/illegal-access"]
+
+
+def test_speculation_changes_what_a_fault_may_be(diagnose_text: DiagnoseText) -> None:
+    spec = f"{ARGUMENTS}{{'speculative_config': {{'method': 'mtp'}}}}\n"
+    with_it = diagnose_text(f"{BANNER}{spec}{READY}{IMA}{DEAD}")
+    without = diagnose_text(f"{BANNER}{ARGUMENTS}{{'port': 8000}}\n{READY}{IMA}{DEAD}")
+    assert [c.signature for c in with_it.kinds] == ["spec/illegal-access"]
+    assert [c.signature for c in without.kinds] == ["kernel/illegal-access"]
+    assert with_it.cause is without.cause is None
+    assert with_it.keep
+
+
+def test_a_failure_without_a_signature_says_what_it_saw(diagnose_text: DiagnoseText) -> None:
+    text = f"{BANNER}{ENGINE}EngineCore failed to start.\n{ENGINE}ValueError: flux inverted\n"
+    diagnosis = diagnose_text(text)
+    assert diagnosis.cause is None
+    assert diagnosis.troubled
+    assert diagnosis.saw == "ValueError: flux inverted"
+    assert diagnosis.last_good == "start"
+    assert diagnosis.keep
+
+
+def test_two_equal_causes_are_both_said_and_none_named(diagnose_text: DiagnoseText) -> None:
+    text = f"{BANNER}OSError: [Errno 98] Address already in use\nRuntimeError: Could not find nvcc\n"
+    diagnosis = diagnose_text(text)
+    assert diagnosis.cause is None
+    assert {c.signature for c in diagnosis.rivals} == {"host/port-in-use", "toolchain/nvcc-missing"}
+
+
+def test_a_request_error_never_explains_a_dead_engine(diagnose_text: DiagnoseText) -> None:
+    refused = f"{ENGINE}ValueError: Unexpected reasoning effort minimal\n"
+    assert diagnose_text(f"{BANNER}{READY}{refused}{IMA}{DEAD}").cause is None
+    assert diagnose_text(f"{BANNER}{READY}{refused}").cause is None
+
+
+def test_something_quiet_is_no_cause_of_something_loud(diagnose_text: DiagnoseText) -> None:
+    slow = "gx10:1:1 [0] NCCL INFO Using network Socket\n"
+    loud = f"{BANNER}{slow}{ENGINE}EngineCore failed to start.\n{ENGINE}ValueError: flux\n"
+    assert diagnose_text(loud).cause is None
+    alone = diagnose_text(f"{BANNER}{slow}{READY}").cause
+    assert alone is not None
+    assert alone.signature == "cluster/nccl-tcp"
+
+
+def test_the_last_boot_is_judged(read_text: ReadText) -> None:
+    broken = f"{BANNER}{ENGINE}RuntimeError: Could not find nvcc\n"
+    reading = read_text(f"{broken}{BANNER}{READY}")
+    verdicts = [diagnose(b, signatures().values(), "log").troubled for b in reading.boots]
+    assert verdicts == [True, False]

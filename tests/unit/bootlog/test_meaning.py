@@ -1,0 +1,152 @@
+"""Numbers, agreement with a prediction, answers and post-mortems."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.bootlog.conftest import INDEX, LOGS, ReadText, read_file
+
+from sparkproof.bootlog.compare import ExpectedBackend, Expectation, compare_boot, same_version
+from sparkproof.bootlog.derive import derive, token_meaning
+from sparkproof.bootlog.diagnosis import diagnose
+from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, explain_exit, with_pieces
+from sparkproof.bootlog.response import judge_answer, parse_answers
+from sparkproof.core.errors import FormatError
+from sparkproof.facts.book import rules, signatures
+from sparkproof.formats.kernel_log import parse_kernel_log
+from sparkproof.formats.vllm_log.reader import read_log
+
+HEAD = "(EngineCore pid=9) INFO 11-29 20:42:11 [x.py:1] "
+
+
+def _pool(tokens: str, concurrency: str) -> str:
+    return (
+        f"{HEAD}Available KV cache memory: 62.31 GiB\n{HEAD}GPU KV cache size: {tokens} tokens\n"
+        f"{HEAD}Maximum concurrency for 262,144 tokens per request: {concurrency}x\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "concurrency", "meaning"),
+    [("582,832", "4.71", "blocks"), ("1,251,446", "4.77", "concurrency")],
+)
+def test_what_the_pool_size_means(
+    tokens: str, concurrency: str, meaning: str, read_text: ReadText
+) -> None:
+    assert token_meaning(read_text(_pool(tokens, concurrency)).boots[-1]) == meaning
+
+
+def test_numbers_that_cannot_be_right_are_flagged(read_text: ReadText) -> None:
+    text = f"{HEAD}Estimated CUDA graph memory: -20.50 GiB total\n" + _pool("582,832", "4.71")
+    assert [d.name for d in derive(read_text(text).boots[-1]) if d.suspicious] == ["graph-estimate"]
+    assert not [d for d in derive(read_file("cpu-0.27.1-ngram.log")) if d.suspicious]
+
+
+def test_prediction_and_log_line_by_line() -> None:
+    boot = read_file("h200-0.26.0-moe-nvfp4a16.log")
+    expected = Expectation(
+        version="0.26.0",
+        backends=(
+            ExpectedBackend("linear", "MarlinNvFp4LinearKernel", "nvfp4"),
+            ExpectedBackend("experts", "FLASHINFER_CUTLASS", "nvfp4"),
+            ExpectedBackend("vision-attention", "FLASH_ATTN"),
+        ),
+        kv_gib=127.19,
+        kv_tokens=2_000_000,
+        features={"async_scheduling": True, "prefix_caching": True, "speculation": True},
+    )
+    rows = {row.name: row for row in compare_boot(expected, boot)}
+    assert rows["version"].agrees
+    assert rows["linear nvfp4"].agrees
+    assert rows["experts nvfp4"].agrees is False
+    assert "refused at run time" in rows["experts nvfp4"].likely
+    assert rows["vision-attention"].agrees is None
+    assert rows["KV GiB"].agrees
+    assert rows["KV tokens"].agrees is False
+    assert rows["async_scheduling"].agrees
+    assert rows["prefix_caching"].agrees
+    assert rows["speculation"].agrees is False
+
+
+def test_another_release_is_the_likeliest_reason() -> None:
+    boot = read_file("h200-0.26.0-moe-nvfp4a16.log")
+    expected = Expectation(version="0.33.0", kv_tokens=1)
+    rows = compare_boot(expected, boot)
+    assert [row.agrees for row in rows] == [False, False]
+    assert rows[1].likely == "another release"
+    assert same_version("0.26.0", "0.26.0+cu130")
+    assert not same_version("0.26.0+cu129", "0.26.0+cu130")
+
+
+ANSWERS = {
+    "answer-engine-dead.json": "response/dead-engine",
+    "answer-starved.json": "response/starved-budget",
+    "answer-in-reasoning.json": "response/answer-in-reasoning",
+    "answer-no-parser.json": "response/no-parser",
+    "answer-sound.json": "",
+    "answer-stream.sse": "",
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_recorded_answers(name: str) -> None:
+    answers = parse_answers((LOGS / name).read_bytes(), name)
+    assert [judge_answer(a) for a in answers] == [ANSWERS[name]]
+
+
+def _message(**fields: object) -> bytes:
+    finish = fields.pop("finish_reason", "stop")
+    choice = {"message": {"role": "assistant", **fields}, "finish_reason": finish}
+    return json.dumps({"choices": [choice]}).encode()
+
+
+MADE = {
+    "response/wrong-parser": _message(content='<tool_call>{"name": "f"}</tool_call>'),
+    "response/think-leak": _message(content="hm</think>yes"),
+    "response/garbage": _message(content="!" * 40, finish_reason="length"),
+    "response/starved-budget": _message(content="<think>still", finish_reason="length"),
+    "response/call-in-reasoning": _message(reasoning_content="<tool_call>{}", content=None),
+    "response/unclear": _message(content=""),
+    "response/template": b'{"error":{"message":"Unexpected reasoning effort max","code":400}}',
+    "response/bad-request": b'{"error":{"message":"temperature must be >= 0","code":400}}',
+    "": _message(content=None, tool_calls=[{"function": {"name": "f"}}]),
+}
+
+
+@pytest.mark.parametrize("rule", MADE)
+def test_each_rule_and_its_page(rule: str) -> None:
+    assert [judge_answer(a) for a in parse_answers(MADE[rule], "x")] == [rule]
+    assert not rule or rule in rules()
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\0", b"[]", b'{"a": 1}', b"data: nonsense\n"])
+def test_no_answer_is_one_error(data: bytes) -> None:
+    with pytest.raises(FormatError, match="no answer"):
+        parse_answers(data, "x")
+
+
+KERNEL = b"""2026-07-03T02:11:00+0000 spark kernel: eth0: link up
+2026-07-03T02:14:09+0000 spark kernel: Out of memory: Killed process 4242 (VLLM::EngineCor) total-vm:90000000kB
+"""
+
+
+def test_a_kill_by_the_kernel_is_the_cause(read_text: ReadText) -> None:
+    boot = read_text(f"{HEAD}Available KV cache memory: 7.15 GiB\n").boots[-1]
+    hits = read_log([KERNEL], INDEX, "kernel").boots[-1].hits
+    pieces = DeathPieces(exit_code=137, kernel=parse_kernel_log([KERNEL]), kernel_hits=hits)
+    diagnosis = diagnose(with_pieces(boot, pieces), signatures().values(), "log")
+    assert diagnosis.cause is not None
+    assert diagnosis.cause.signature == "memory/host-oom-kill"
+    timeline = build_timeline(boot, pieces)
+    assert [e.source for e in timeline] == ["engine", "kernel", "container"]
+    assert timeline[1].at.startswith("2026-07-03T02:14:09")
+
+
+def test_a_kill_without_a_witness_cannot_be_told(read_text: ReadText) -> None:
+    boot = read_text(f"{HEAD}Available KV cache memory: 7.15 GiB\n").boots[-1]
+    diagnosis = diagnose(with_pieces(boot, DeathPieces(exit_code=137)), signatures().values(), "x")
+    assert diagnosis.cause is None
+    assert diagnosis.troubled
+    assert any("journalctl -k" in item for item in diagnosis.keep)
+    assert "SIGKILL" in explain_exit(137)
