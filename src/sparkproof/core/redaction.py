@@ -16,7 +16,7 @@ from sparkproof.core.text import encodable, map_text
 
 _MASK = "[redacted]"
 _PATTERNS = (
-    re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]*://)[^/\s@]+@", re.IGNORECASE),
+    re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]{0,30}://)[^/\s@]+@", re.IGNORECASE),
     re.compile(
         r"\b(?:(?:hf|gh[pousr]|npm)_[A-Za-z0-9]{16,}"
         r"|(?:sk|pk|rk|glpat|xox[abeprs]|nvapi|pypi)-[A-Za-z0-9_-]{16,}"
@@ -24,7 +24,7 @@ _PATTERNS = (
         r"|AIza[A-Za-z0-9_-]{30,}|A[KS]IA[0-9A-Z]{16}\b)"
     ),
     re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\b"),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,4096}+\.[A-Za-z0-9_-]{8,4096}+\.[A-Za-z0-9_-]{8,}"),
     re.compile(
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
     ),

@@ -14,9 +14,9 @@ import msgspec
 from sparkproof.core.errors import UsageError
 
 _SCHEME = re.compile(r"([a-z]+):(?!//)(.*)\Z", re.DOTALL)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_USERINFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
-_QUERY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s?#]*)[?#][^\s]*")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
+_USERINFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#\s]*@")
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _REQUIREMENT = re.compile(
     rf"(?P<name>{_NAME})\s*(?:\[[^\]]*\])?\s*"
@@ -82,7 +82,12 @@ class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def redact_url(text: str) -> str:
     """The text with every URL in it stripped of user, password, query and fragment."""
-    return _QUERY.sub(r"\1", _USERINFO.sub(r"\1", text))
+    return re.sub(r"\S+", _without_query, _USERINFO.sub(r"\1", text))
+
+
+def _without_query(word: re.Match[str]) -> str:
+    before, mark, address = word[0].partition("://")
+    return before + mark + _QUERY.sub("", address) if mark else word[0]
 
 
 def parse_ref(text: str, default: RefKind = RefKind.WHEEL) -> Ref:

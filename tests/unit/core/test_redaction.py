@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
@@ -12,6 +14,7 @@ from sparkproof.core.redaction import (
     redact_environment,
     redact_text,
 )
+from sparkproof.core.refs import redact_url
 
 _LONG = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3h"
 SECRETS = (
@@ -96,6 +99,18 @@ def test_homes_are_written_as_a_tilde(text: str, expected: str) -> None:
 )
 def test_what_only_resembles_a_secret_is_left_alone(text: str) -> None:
     assert redact_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a-", "a.b+", "eyJaaaaaaaa-", "token ", "token=a ", "Bearer ", "/home/", "sk-", "https://a"],
+)
+def test_long_text_takes_time_in_proportion(piece: str) -> None:
+    text = piece * (300_000 // len(piece))
+    started = time.perf_counter()
+    redact_text(text)
+    redact_url(text)
+    assert time.perf_counter() - started < 5
 
 
 def test_environments_are_judged_by_the_name_too() -> None:
