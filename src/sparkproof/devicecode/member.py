@@ -28,6 +28,9 @@ from sparkproof.formats.ptx import parse_ptx, parse_ptx_header
 
 _SMALL_BYTES = 64 << 10
 _MAX_UNKNOWNS = 256
+_FREE_BYTES = 256 << 20
+_UNPACKED_PER_BYTE = 32
+"""How much one member may unpack to; the most that was seen is 6 (vllm 0.22.0, 2026-11-29)."""
 _LOOSE_SUFFIXES = (".cubin", ".ptx")
 
 
@@ -50,7 +53,7 @@ def read_member(
     Raises:
         FormatError: the artifact itself is damaged there (from `chunks`).
     """
-    reader = _MemberReader(device)
+    reader = _MemberReader(device, _FREE_BYTES + _UNPACKED_PER_BYTE * size_bytes)
     scan = DeviceScan(chunks, size_bytes, reader.keep)
     if scan.is_cubin or path.endswith(_LOOSE_SUFFIXES):
         return _read_loose(path, scan, device)
@@ -75,10 +78,15 @@ def read_member(
 
 
 class _MemberReader:
-    """Turns scanned containers into judged ones while they pass."""
+    """Turns scanned containers into judged ones while they pass.
 
-    def __init__(self, device: ComputeCapability | None) -> None:
+    Args:
+        budget_bytes: what all payloads together may unpack to.
+    """
+
+    def __init__(self, device: ComputeCapability | None, budget_bytes: int) -> None:
         self._device = device
+        self._budget_bytes = budget_bytes
         self._choice = PayloadChoice(device, load_rules()) if device else None
         self._found: list[Container] = []
         self.toolkit = ""
@@ -138,14 +146,22 @@ class _MemberReader:
         if self._device is None:
             if found.kept < 0 or self.toolkit:
                 return PayloadView(())
-            return PayloadView((), read_toolkit(found.entries[found.kept], found.payload))
+            entry = found.entries[found.kept]
+            self._spend(entry)
+            return PayloadView((), read_toolkit(entry, found.payload))
         wanted = chosen if chosen >= 0 else found.kept
         if wanted < 0:
             return PayloadView(())
         entry = found.entries[wanted]
         if found.kept != wanted:
             raise FormatError(f"entry of {entry.stored_bytes} bytes is too large to read")
+        self._spend(entry)
         return read_payload(entry, found.payload, found.offset, loads=chosen >= 0)
+
+    def _spend(self, entry: Entry) -> None:
+        if entry.size_bytes > self._budget_bytes:
+            raise FormatError("payloads unpack to far more than the file could hold: not read")
+        self._budget_bytes -= entry.size_bytes
 
 
 def _read_loose(path: str, scan: DeviceScan, device: ComputeCapability | None) -> MemberView:

@@ -61,6 +61,7 @@ def parse_ptx(pieces: Iterable[bytes]) -> PtxScan:
         FormatError: no PTX, or more than `MAX_KERNELS` kernels.
     """
     names: dict[str, None] = {}
+    left = MAX_KERNELS
     header: PtxHeader | None = None
     rest = b""
     for piece in pieces:
@@ -72,22 +73,26 @@ def parse_ptx(pieces: Iterable[bytes]) -> PtxScan:
         last = piece.rfind(b"\n") + 1
         if not first or len(piece) - last > _LONGEST_LINE_BYTES:
             raise FormatError("PTX line without an end")
-        _note_kernels(border, 0, len(border), names)
-        _note_kernels(piece, first, last, names)
+        left -= _note_kernels(border, 0, len(border), names, left)
+        left -= _note_kernels(piece, first, last, names, left)
         rest = piece[last:]
     if header is None:
         raise FormatError("PTX text is empty", offset=0)
-    _note_kernels(rest, 0, len(rest), names)
+    _note_kernels(rest, 0, len(rest), names, left)
     return PtxScan(header, tuple(names))
 
 
-def _note_kernels(text: bytes, start: int, end: int, names: dict[str, None]) -> None:
+def _note_kernels(text: bytes, start: int, end: int, names: dict[str, None], most: int) -> int:
+    """Add to `names`; returns how often ``.entry`` stands there: each costs, named or not."""
+    count = 0
     for match in _ENTRY.finditer(text, start, end):
+        count += 1
+        if count > most:
+            raise FormatError(f"more than {MAX_KERNELS} kernels in one PTX text")
         line_start = text.rfind(b"\n", start, match.start()) + 1
         if text.startswith(b"//", max(line_start, start)):
             continue
         name = _NAME.match(text, match.end())
         if name:
             names[name[1].decode()] = None
-        if len(names) > MAX_KERNELS:
-            raise FormatError(f"more than {MAX_KERNELS} kernels in one PTX text")
+    return count
