@@ -105,19 +105,26 @@ class _Reader:
         )
 
     def _look(self, door: Artifact, member: Member) -> MemberView:
-        try:
-            chunks = self._counted(door.stream(member.path))
-            return read_member(member.path, member.size_bytes, chunks, self._device)
-        except FormatError as error:
-            unknown = Unknown.from_error(error, TOPIC)
-            return MemberView(unknowns=(unknown,))
+        passed = 0
 
-    def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            yield chunk
-            if self._progress:
-                with self._lock:
-                    self._progress.advance(len(chunk))
+        def counted() -> Iterator[bytes]:
+            nonlocal passed
+            for chunk in door.stream(member.path):
+                passed += len(chunk)
+                self._advance(len(chunk))
+                yield chunk
+
+        try:
+            return read_member(member.path, member.size_bytes, counted(), self._device)
+        except FormatError as error:
+            return MemberView(unknowns=(Unknown.from_error(error, TOPIC),))
+        finally:
+            self._advance(member.size_bytes - passed)
+
+    def _advance(self, amount: int) -> None:
+        if self._progress and amount:
+            with self._lock:
+                self._progress.advance(amount)
 
 
 def _may_hold_code(member: Member) -> bool:

@@ -99,7 +99,9 @@ class DeviceScan:
         """
         if self._size > limit_bytes:
             raise FormatError(f"{self._size} bytes are too many to look at")
-        return self._cursor.collect(self._size)
+        data = self._cursor.collect(self._size)
+        self._cursor.skip(1)  # to the very end: checksums are compared there
+        return data
 
     def needed(self) -> tuple[str, ...]:
         """``DT_NEEDED`` names; gaps are added to `unknowns`."""
