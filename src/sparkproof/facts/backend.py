@@ -20,6 +20,7 @@ class Speed(StrEnum):
     WEIGHT_ONLY = "weight-only"
     UNQUANTIZED = "unquantized"
     ATTENTION = "attention"
+    TRITON = "Triton"
     EMULATION = "emulation"
 
 

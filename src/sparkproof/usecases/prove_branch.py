@@ -33,6 +33,7 @@ from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.predict import predict, predict_attention
 from sparkproof.selection.request import Choices, GateAnswer
 
+TOOLS = ("nvcc", "ninja")
 EVERY_MODEL = "model/every"
 LINEAR_ATTENTION = "model/linear-attention"
 PLAIN_LINEAR = "model/unquantized-linear"

@@ -71,6 +71,18 @@ class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layers: tuple[LayerProof, ...]
 
 
+class Alternative(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What another flag or image would give; proven like the deployment itself.
+
+    Attributes:
+        change: what to type or change.
+    """
+
+    change: str
+    verdict: Verdict
+    summary: str
+
+
 class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was seen, what will be selected, whether it is delivered.
 
@@ -89,6 +101,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     toolkit: str
     profile: CheckpointProfile
     branches: tuple[Branch, ...]
+    alternatives: tuple[Alternative, ...] = ()
 
 
 DOCUMENTS = {"prove": ProofResult}

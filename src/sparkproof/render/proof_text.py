@@ -1,0 +1,178 @@
+"""A proof as text: the three links as an operator wants to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerFormat
+from sparkproof.core.prediction import How, Outcome, Step
+from sparkproof.core.results.proof import Branch, Delivery, LayerProof, ProofResult
+from sparkproof.core.verdict import Verdict
+from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.report_text import VERDICT_STYLE
+
+_OUTCOME_STYLE = {Outcome.TAKEN: Style.GOOD, Outcome.UNDECIDED: Style.WARN}
+_REASON_CHARS = 96
+
+
+def render_proof(result: ProofResult) -> list[Line]:
+    """Declare, select and deliver, then what would change it."""
+    return [
+        *_declare(result.profile),
+        line(),
+        heading("select", _selected_by(result)),
+        *(item for branch in result.branches for item in _select(branch)),
+        line(),
+        heading("deliver", f"to {result.device}, compute capability {result.capability}"),
+        *(item for branch in result.branches for item in _deliver(branch)),
+        *_alternatives(result),
+    ]
+
+
+def _selected_by(result: ProofResult) -> str:
+    arguments = " ".join(result.deployment.args)
+    return f"by vllm {result.release}" + (f" with {arguments}" if arguments else "")
+
+
+def _declare(profile: CheckpointProfile) -> Iterator[Line]:
+    method = profile.quant_method or "unquantized"
+    yield heading("declare", f"{', '.join(profile.architectures) or profile.name}, {method}")
+    if profile.reconstructed:
+        yield line(Span(f"  reconstructed: {profile.reconstructed}", Style.DIM))
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for item in profile.formats:
+        rows.setdefault((item.layers, item.scheme.value, _why(item)), []).append(
+            item.layer_class.value
+        )
+    yield from table(
+        (", ".join(classes), layers, scheme, Span(why, Style.DIM))
+        for (layers, scheme, why), classes in rows.items()
+    )
+
+
+def _why(item: LayerFormat) -> str:
+    evidence = item.evidence[0] if item.evidence else None
+    return _short(f"{evidence.place}: {evidence.what}") if evidence else ""
+
+
+def _branch_title(branch: Branch) -> list[Line]:
+    if not branch.assumptions:
+        return []
+    told = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in branch.assumptions.items())
+    return [line(Span(f"  if {told}", Style.STRONG))]
+
+
+def _select(branch: Branch) -> Iterator[Line]:
+    yield from _branch_title(branch)
+    for layers in _grouped(branch.layers):
+        first = layers[0]
+        if first.prediction is None or not first.prediction.oracle:
+            continue
+        subjects = ", ".join(dict.fromkeys(_name(layer) for layer in layers))
+        selected = first.prediction.selected or "nothing"
+        style = Style.GOOD if first.prediction.selected else Style.BAD
+        yield line(
+            f"  {subjects}  ",
+            Span(selected, style),
+            f"  {first.speed}" if first.speed else "",
+            Span(f"  {_how(first)}", Style.DIM),
+        )
+        yield from table((_step_row(step) for step in _told(first)), indent=4)
+        if first.prediction.error:
+            yield line("    ", Span("raises", Style.BAD), f"  {first.prediction.error}")
+
+
+def _grouped(layers: tuple[LayerProof, ...]) -> list[list[LayerProof]]:
+    """Layer classes that one oracle treats alike, together."""
+    groups: dict[object, list[LayerProof]] = {}
+    for layer in layers:
+        prediction = layer.prediction
+        key = (
+            (prediction.oracle, prediction.scheme, prediction.steps)
+            if prediction is not None
+            else layer.subject
+        )
+        groups.setdefault(key, []).append(layer)
+    return list(groups.values())
+
+
+def _name(layer: LayerProof) -> str:
+    return f"{layer.subject} ({layer.layers})" if layer.layers else layer.subject
+
+
+def _how(layer: LayerProof) -> str:
+    assert layer.prediction is not None
+    reason = layer.prediction.reason
+    return reason if layer.prediction.how is not How.NONE else _short(reason)
+
+
+def _told(layer: LayerProof) -> list[Step]:
+    """The walk up to the pick, and who was bypassed, in one line each."""
+    assert layer.prediction is not None
+    wanted = (Outcome.REFUSED, Outcome.TAKEN, Outcome.UNDECIDED)
+    steps = layer.prediction.steps
+    return [step for step in steps if step.outcome in wanted]
+
+
+def _step_row(step: Step) -> tuple[Cell, ...]:
+    place = step.evidence[0].place if step.evidence else ""
+    style = _OUTCOME_STYLE.get(step.outcome, Style.PLAIN)
+    return (
+        Span(step.outcome.value, style),
+        step.backend,
+        _short(step.reason),
+        Span(place.removeprefix("vllm/"), Style.DIM),
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _REASON_CHARS else text[: _REASON_CHARS - 1] + "…"
+
+
+def _deliver(branch: Branch) -> Iterator[Line]:
+    yield from _branch_title(branch)
+    rows: dict[tuple[object, ...], tuple[LayerProof, Delivery, list[str]]] = {}
+    for layer in branch.layers:
+        for item in layer.deliveries:
+            key = (item.what, item.name, item.verdict)
+            rows.setdefault(key, (layer, item, []))[2].append(layer.subject)
+    yield from table(
+        _delivery_row(item, list(dict.fromkeys(subjects))) for _, item, subjects in rows.values()
+    )
+    for layer in branch.layers:
+        if not layer.deliveries and layer.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+            yield line(
+                "  ",
+                Span(layer.verdict.value, VERDICT_STYLE[layer.verdict]),
+                f"  {_name(layer)}  {layer.reason}",
+            )
+
+
+def _delivery_row(item: Delivery, subjects: list[str]) -> tuple[Cell, ...]:
+    warned = item.warning and item.verdict is Verdict.PASS
+    word = "warn" if warned else item.verdict.value
+    style = Style.WARN if warned else VERDICT_STYLE[item.verdict]
+    amount = f"{item.kernels} kernels, {', '.join(item.archs)}" if item.kernels else ""
+    return (
+        Span(word, style),
+        item.name,
+        item.what,
+        amount,
+        item.reason,
+        Span(", ".join(subjects), Style.DIM),
+    )
+
+
+def _alternatives(result: ProofResult) -> Iterator[Line]:
+    if not result.alternatives:
+        return
+    yield line()
+    yield heading("what would change it", "each proven the same way")
+    for item in result.alternatives:
+        yield line(
+            "  ",
+            Span(item.verdict.value, VERDICT_STYLE[item.verdict]),
+            "  ",
+            Span(item.change, Style.STRONG),
+        )
+        yield line(f"        {item.summary}")
