@@ -1,0 +1,211 @@
+"""The fit use case, from files to a verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.report import Report
+from sparkproof.core.results.fit import FitResult
+from sparkproof.core.verdict import Verdict
+from sparkproof.render.fit_text import render_fit
+from sparkproof.render.lines import plain_text
+from sparkproof.usecases.fit import FitRequest, fit, fit_request
+
+CONFIGS = Path(__file__).parents[2] / "data" / "memory" / "configs"
+Q36 = str(CONFIGS / "qwen3.6-35b-a3b.json")
+GUIDE = (
+    "--max-model-len", "262144", "--kv-cache-dtype", "fp8", "--no-enable-prefix-caching",
+    "--gpu-memory-utilization", "0.3",
+    "--speculative-config", '{"method": "mtp", "num_speculative_tokens": 3}',
+)  # fmt: skip
+
+
+def ask(**parts: object) -> Report[FitResult]:
+    given = {"checkpoint": Q36, "version": "0.23.0", "argv": GUIDE, **parts}
+    return fit(FitRequest(**given))  # type: ignore[arg-type]
+
+
+def answer(report: Report[FitResult]) -> FitResult:
+    assert report.result is not None
+    return report.result
+
+
+def fired(report: Report[FitResult]) -> set[str]:
+    return {finding.rule for finding in report.findings}
+
+
+def test_a_pool_out_of_a_log() -> None:
+    report = ask(kv_gib=7.15)
+    assert report.verdict is Verdict.PASS
+    assert "317 or 318 blocks of 2,144 tokens, 615,552 or 617,494 tokens" in report.summary
+    text = plain_text(render_fit(answer(report)))
+    assert "GPU KV cache size: 615,552 tokens" in text
+    assert "317 to 318 blocks" in text
+
+
+def test_a_plan_from_flags_alone() -> None:
+    result = answer(ask(weights_gib=21.96))
+    assert result.memory is not None
+    assert result.low is not None
+    assert result.high is not None
+    assert result.memory.kv_low_bytes <= 7.15 * 2**30 <= result.memory.kv_high_bytes
+    assert result.low.tokens < result.plan.tokens < result.high.tokens
+    solved = {item.knob: item.number for item in result.solved}
+    assert solved["--gpu-memory-utilization"] == pytest.approx(0.24, abs=0.01)
+    assert solved["--kv-cache-memory-bytes"] == 135 * 24_150_016
+
+
+def test_the_phases_are_drawn() -> None:
+    text = plain_text(render_fit(answer(ask(weights_gib=21.96, jobs=8))))
+    assert "kernels compile" in text
+    assert "WWWW" in text
+    assert "tightest" in text
+
+
+def test_a_release_between_two_examined_ones_asks_both() -> None:
+    report = ask(kv_gib=7.15, version="0.21.0", argv=GUIDE)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert answer(report).neighbour is not None
+    assert "0.20.0 prints" in report.unknowns[-1].why
+
+
+def test_neighbours_that_agree_are_no_unknown_pool() -> None:
+    report = ask(kv_gib=7.15, version="0.23.1rc1")
+    assert report.verdict is Verdict.PASS
+    assert [unknown.topic for unknown in report.unknowns] == ["fit/version"]
+
+
+@pytest.mark.parametrize("version", ["0.11.0", "latest"])
+def test_a_version_that_nobody_examined(version: str) -> None:
+    with pytest.raises(UsageError):
+        ask(kv_gib=7.15, version=version)
+
+
+def test_the_version_of_an_artifact() -> None:
+    assert answer(ask(kv_gib=7.15, version="", artifact="vllm==0.28.0")).version == "0.28.0"
+    name = "vllm-0.26.0-cp38-abi3-manylinux_2_28_aarch64.whl"
+    assert answer(ask(kv_gib=7.15, version="", artifact=name)).version == "0.26.0"
+
+
+def test_a_pool_below_one_request() -> None:
+    report = ask(kv_gib=2.0)
+    assert report.verdict is Verdict.FAIL
+    assert "memory/below-one-request" in fired(report)
+    longest = next(f.remedy for f in report.findings if f.rule == "memory/below-one-request")
+    assert "--max-model-len" in longest
+
+
+def test_the_default_utilization_is_named_for_what_it_is() -> None:
+    report = ask(weights_gib=21.96, argv=("--max-model-len", "262144"))
+    assert {"memory/discrete-utilization", "memory/over-reservation"} <= fired(report)
+
+
+def test_a_box_without_room_for_the_request(tmp_path: Path) -> None:
+    saved = tmp_path / "meminfo"
+    saved.write_text("MemTotal: 127600000 kB\nMemAvailable: 30000000 kB\n")
+    report = ask(weights_gib=21.96, meminfo=saved)
+    assert "memory/start-check" in fired(report)
+    assert report.verdict is Verdict.FAIL
+
+
+def test_servers_that_share_the_box() -> None:
+    report = ask(weights_gib=21.96, tenants={"embedder": 20.0, "coder": 50.0})
+    result = answer(report)
+    assert [start.passes for start in result.starts] == [True, True, True]
+    crowded = ask(weights_gib=21.96, tenants={"a": 60.0, "b": 50.0})
+    assert "memory/servers-clash" in fired(crowded)
+
+
+def test_many_batched_tokens_and_an_unused_context() -> None:
+    report = ask(
+        weights_gib=21.96, argv=(*GUIDE, "--max-num-batched-tokens", "32768"), typical_length=4000
+    )
+    assert {"memory/batched-tokens", "memory/context-unused"} <= fired(report)
+
+
+def test_a_head_that_the_checkpoint_has_not(tmp_path: Path) -> None:
+    config = json.loads(Path(Q36).read_bytes())
+    del config["text_config"]["mtp_num_hidden_layers"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    report = ask(checkpoint=str(tmp_path), kv_gib=7.15)
+    assert "memory/no-draft-head" in fired(report)
+
+
+def test_a_drafter_has_to_be_there() -> None:
+    argv = (
+        "--speculative-config",
+        '{"method": "dflash", "model": "z/x", "num_speculative_tokens": 8}',
+    )
+    with pytest.raises(UsageError, match="z/x"):
+        ask(kv_gib=60.0, argv=argv)
+    with_drafter = ask(kv_gib=60.0, argv=argv, drafter=str(CONFIGS / "dflash-35b.json"))
+    assert answer(with_drafter).drafter == "dflash-35b.json"
+
+
+def test_weights_are_taken_from_the_index_or_the_shards(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_bytes(Path(Q36).read_bytes())
+    (tmp_path / "a.safetensors").write_bytes(b"x" * 4096)
+    first = answer(ask(checkpoint=str(tmp_path)))
+    assert first.memory is not None
+    assert first.memory.lines[0].low_bytes == 4096
+    (tmp_path / "model.safetensors.index.json").write_text('{"metadata": {"total_size": 8192}}')
+    second = answer(ask(checkpoint=str(tmp_path)))
+    assert second.memory is not None
+    assert second.memory.lines[0].low_bytes == 8192
+
+
+def test_nothing_to_plan_from() -> None:
+    with pytest.raises(UsageError, match="neither the pool nor the weights"):
+        ask()
+
+
+def test_no_such_checkpoint() -> None:
+    with pytest.raises(UnreachableError, match="no checkpoint"):
+        ask(checkpoint="/nowhere/at/all")
+
+
+def test_a_layout_that_is_not_known_is_refused_by_name(tmp_path: Path) -> None:
+    config = json.loads(Path(Q36).read_bytes())
+    config["text_config"]["compress_ratios"] = [4, 128]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UsageError, match="compress_ratios"):
+        ask(checkpoint=str(tmp_path), kv_gib=7.15)
+
+
+def test_a_deployment_in_place_of_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "config.json").write_bytes(Path(Q36).read_bytes())
+    (tmp_path / "deployment.toml").write_text(
+        'checkpoint = "checkpoint"\nartifact = "vllm==0.23.0"\n'
+        f'args = {json.dumps(list(GUIDE))}\n[box]\nreserve_gib = 20.0\n[env]\nMAX_JOBS = "4"\n'
+    )
+    request = fit_request(str(tmp_path / "deployment.toml"), (), weights_gib=21.96)
+    assert (request.reserve_gib, request.jobs) == (20.0, 4)
+    assert answer(fit(request)).plan.block_size == 2144
+    with pytest.raises(UsageError, match="its own"):
+        fit_request(str(tmp_path / "deployment.toml"), ("--max-model-len", "1"))
+
+
+def test_a_broken_deployment_names_its_field(tmp_path: Path) -> None:
+    path = tmp_path / "d.toml"
+    path.write_text("checkpoint = 5\n")
+    with pytest.raises(FormatError, match="checkpoint"):
+        fit_request(str(path), ())
+
+
+def test_the_longest_context_is_found_where_it_is_left_open() -> None:
+    argv = ("--max-model-len", "-1", "--kv-cache-dtype", "fp8", "--no-enable-prefix-caching")
+    plan = answer(ask(kv_gib=2.0, argv=argv)).plan
+    assert 0 < plan.max_model_len < 262144
+    assert plan.request_bytes <= plan.pool_bytes
+
+
+def test_the_document_round_trips() -> None:
+    report = ask(weights_gib=21.96, tenants={"gateway": 4.0})
+    data = msgspec.json.encode(report)
+    assert msgspec.json.decode(data, type=Report[FitResult]) == report
