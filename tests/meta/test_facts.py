@@ -160,8 +160,8 @@ def test_every_fixture_has_its_birth_certificate(repository: Any) -> None:
     for manifest in sorted(data.rglob("MANIFEST.toml")):
         for row in _tables(tomllib.loads(manifest.read_text(encoding="utf-8"))):
             place = row.get("path", row.get("file"))
-            if place:
-                certified[manifest.parent / place] = row.get("sha256", "")
+            for path in manifest.parent.glob(place) if place else ():
+                certified[path] = row.get("sha256", "")
     makers = {".py", ".cu", ".sh", ".toml", ".md"}
     fixtures = [p for p in repository.files() if data in p.parents and p.suffix not in makers]
     assert [str(p.relative_to(data)) for p in fixtures if p not in certified] == []
