@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sparkproof.checkpoint.layer_pattern import Part, layer_parts
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.state_layout import (
+    RELEASE_DEFAULT,
     AttentionShape,
     LayerState,
     RecurrentShape,
@@ -223,7 +224,7 @@ class _Reader:
             return ""
         stated = self.text.text(names.ssm_dtype) if names.ssm_dtype else ""
         if not stated and self.model_type in self.book.nemotron:
-            return "nemotron-default"
+            return RELEASE_DEFAULT
         return stated.removeprefix("torch.") or names.default_ssm_dtype
 
     def _drafts(self) -> tuple[LayerState, ...]:

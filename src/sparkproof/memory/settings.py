@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sparkproof.core.errors import UsageError
-from sparkproof.core.observations.state_layout import StateKind, StateLayout
+from sparkproof.core.observations.state_layout import RELEASE_DEFAULT, StateKind, StateLayout
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.memory_book import (
@@ -263,7 +263,7 @@ def _checkpoint_tokens(layout: StateLayout, rules: KvRules, device: Device, mode
 def _ssm_bytes(layout: StateLayout, args: ServeArgs, rules: KvRules, conv: int) -> int:
     if args.ssm_dtype != "auto":
         return _element_bytes(args.ssm_dtype, "--mamba-ssm-cache-dtype")
-    if layout.ssm_dtype == "nemotron-default":
+    if layout.ssm_dtype == RELEASE_DEFAULT:
         return _element_bytes(rules.text("nemotron_ssm_dtype"), "mamba_ssm_cache_dtype")
     if layout.ssm_dtype:
         return _element_bytes(layout.ssm_dtype, "mamba_ssm_dtype")

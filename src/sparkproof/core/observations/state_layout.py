@@ -9,6 +9,10 @@ import msgspec
 from sparkproof.core.unknown import Unknown
 
 
+RELEASE_DEFAULT = "release-default"
+"""An `ssm_dtype` that the release decides about, where neither flag nor config says."""
+
+
 class StateKind(StrEnum):
     """How a layer's state grows and what it is made of."""
 
