@@ -2,14 +2,16 @@
 
     python benchmarks/log_reader.py [--gib 1] LOG [LOG ...]
 
-Three logs are made from the given ones, each of the wanted size: one long-running server
+Four logs are made from the given ones, each of the wanted size: one long-running server
 (boot once, then access and throughput lines), one with prefixes of ``docker logs -t`` before
-every line of it, and one that does nothing but boot, over and over (a crash loop).
+every line of it, one that logs every request, and one that does nothing but boot (a crash
+loop).
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import resource
 import time
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ from sparkproof.formats.vllm_log.reader import read_log
 
 _CHUNK = 1 << 20
 _RUNTIME = b"".join(
-    b'(APIServer pid=1308) INFO:     10.0.0.%d:41526 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+    b'(APIServer pid=1308) INFO:     10.0.0.%d:4152 - "POST /v1/completions HTTP/1.1" 200 OK\n'
     % (n % 250)
     for n in range(40)
 ) + (
@@ -41,6 +43,17 @@ def _fill(first: bytes, block: bytes, total: int) -> Iterator[bytes]:
     while done < total:
         yield block
         done += len(block)
+
+
+def _requests(count: int) -> bytes:
+    """Request logging: ids and prompts that never repeat."""
+    rng = random.Random(1)
+    return b"".join(
+        b"(APIServer pid=1308) INFO 11-29 20:43:10 [logger.py:43] Received request chatcmpl-%032x: "
+        b"prompt: '%s', params: SamplingParams(n=1, temperature=0.%d, max_tokens=%d)\n"
+        % (rng.getrandbits(128), bytes(rng.choices(b"abcdefghij ", k=300)), n % 10, n)
+        for n in range(count)
+    )
 
 
 def _stamped(text: bytes) -> bytes:
@@ -61,6 +74,7 @@ def main() -> None:
     cases = {
         "one long run": (boot, _RUNTIME),
         "the same, docker -t": (_stamped(boot), _stamped(_RUNTIME)),
+        "request logging": (boot, _requests(2000)),
         "boots only": (boots, boots),
     }
     print(f"{'log':22} {'MB':>8} {'CPU s':>7} {'MB/s':>7} {'boots':>7} {'max RSS MiB':>12}")

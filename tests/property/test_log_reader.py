@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -35,7 +37,7 @@ def _read(chunks: list[bytes]) -> LogReading | None:
 @given(st.lists(st.integers(0, len(REAL)), max_size=12))
 def test_where_a_log_is_cut_into_chunks_does_not_matter(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(REAL)]
-    pieces = [REAL[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [REAL[a:b] for a, b in itertools.pairwise(places)]
     assert _read(pieces) == _read([REAL])
 
 
@@ -62,13 +64,25 @@ def test_any_bytes_end_in_one_error_type(data: bytes) -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            ["choices", "message", "content", "error", "Config", "Cmd", "Env", "State", "response"]
-        ),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "message",
+                    "content",
+                    "error",
+                    "Config",
+                    "Cmd",
+                    "Env",
+                    "State",
+                    "response",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
@@ -85,7 +99,5 @@ def test_any_json_is_an_answer_or_none(document: object) -> None:
             judge_answer(answer)
     except FormatError:
         pass
-    try:
+    with contextlib.suppress(FormatError):
         deployment_of(parse_docker_inspect(data, "x"), "x")
-    except FormatError:
-        pass

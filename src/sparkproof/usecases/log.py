@@ -68,7 +68,7 @@ def follow_log(text: str, say: Callable[[str], None]) -> Report[LogResult]:
     told = ""
     for chunk in source.chunks(follow=True):
         reader.feed([chunk])
-        state = reader.state()
+        state = reader.state
         if state != told:
             told = state
             say(state)

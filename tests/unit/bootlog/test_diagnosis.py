@@ -61,7 +61,9 @@ def test_a_failure_without_a_signature_says_what_it_saw(diagnose_text: DiagnoseT
 
 
 def test_two_equal_causes_are_both_said_and_none_named(diagnose_text: DiagnoseText) -> None:
-    text = f"{BANNER}OSError: [Errno 98] Address already in use\nRuntimeError: Could not find nvcc\n"
+    text = (
+        f"{BANNER}OSError: [Errno 98] Address already in use\nRuntimeError: Could not find nvcc\n"
+    )
     diagnosis = diagnose_text(text)
     assert diagnosis.cause is None
     assert {c.signature for c in diagnosis.rivals} == {"host/port-in-use", "toolchain/nvcc-missing"}

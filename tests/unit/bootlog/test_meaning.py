@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.unit.bootlog.conftest import INDEX, LOGS, ReadText, read_file
 
-from sparkproof.bootlog.compare import ExpectedBackend, Expectation, compare_boot, same_version
+from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot, same_version
 from sparkproof.bootlog.derive import derive, token_meaning
 from sparkproof.bootlog.diagnosis import diagnose
 from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, explain_exit, with_pieces
@@ -126,9 +126,11 @@ def test_no_answer_is_one_error(data: bytes) -> None:
         parse_answers(data, "x")
 
 
-KERNEL = b"""2026-07-03T02:11:00+0000 spark kernel: eth0: link up
-2026-07-03T02:14:09+0000 spark kernel: Out of memory: Killed process 4242 (VLLM::EngineCor) total-vm:90000000kB
-"""
+KERNEL = (
+    b"2026-07-03T02:11:00+0000 spark kernel: eth0: link up\n"
+    b"2026-07-03T02:14:09+0000 spark kernel: Out of memory: Killed process 4242 (VLLM::EngineCor)"
+    b" total-vm:90000000kB\n"
+)
 
 
 def test_a_kill_by_the_kernel_is_the_cause(read_text: ReadText) -> None:

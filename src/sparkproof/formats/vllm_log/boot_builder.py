@@ -69,11 +69,6 @@ class BootBuilder:
         self._started_at = ""
         self._error_phase_count = -1
 
-    @property
-    def begun(self) -> bool:
-        """Whether anything of vLLM's own was seen in it."""
-        return bool(self.version or self._wordings)
-
     def enter(self, phase: Phase, record: Record, line: int) -> None:
         """Note the first entry into a phase; later ones of an earlier phase change nothing."""
         if phase not in self._phases:

@@ -14,12 +14,12 @@ import msgspec
 
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _HEADER = re.compile(
-    r"(?:\((?P<process>[^()]{1,80}?) pid=(?P<pid>\d+)[^()]*\) )?"
-    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) "
-    r"(?P<time>(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d+)? "
-    r"\[?(?P<source>[\w./<>-]+):\d+\] ?"
+    r"(?:\(([^\s()]{1,80}) pid=\d+[^()]*\) )?"
+    r"(DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) "
+    r"((?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,]\d+)? "
+    r"\[?[\w./<>-]+:\d+\] ?"
 )
-_PROCESS = re.compile(r"\((?P<process>[^()]{1,80}?) pid=(?P<pid>\d+)[^()]*\) ?")
+_PROCESS = re.compile(r"\(([^()]{1,80}?) pid=\d+[^()]*\) ?")
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _CARRIER = re.compile(
     rf"(?:{_STAMP} (?:std(?:out|err) [FP] )?(?:[\w.-]+ [\w@./-]+\[\d+\]: )?"
@@ -41,7 +41,6 @@ class Record(NamedTuple):
     """
 
     process: str
-    pid: int
     level: str
     time: str
     message: str
@@ -53,12 +52,11 @@ def parse_line(raw: bytes) -> Record:
     header = _HEADER.match(text) or _HEADER.search(text)
     if header is None:
         return _raw_record(text)
-    process, pid = header["process"], header["pid"]
+    process, level, time = header.group(1, 2, 3)
     if process is None:
-        outside = _PROCESS.search(text, 0, header.start())
-        process, pid = (outside["process"], outside["pid"]) if outside else ("", "0")
-    message = text[header.end() :]
-    return Record(process, int(pid[:9]), header["level"], header["time"], message)
+        outside = _PROCESS.search(text, 0, header.start()) if header.start() else None
+        process = outside[1] if outside else ""
+    return Record(process, level, time, text[header.end() :])
 
 
 def plain_text(raw: bytes) -> str:
@@ -91,12 +89,12 @@ def _raw_record(text: str) -> Record:
         if not carrier or not carrier.end():
             break
         text = text[carrier.end() :]
-    process, pid = "", 0
+    process = ""
     tag = _PROCESS.match(text)
     if tag:
-        process, pid = tag["process"], int(tag["pid"][:9])
+        process = tag[1]
         text = text[tag.end() :]
     uvicorn = _UVICORN.match(text)
     if uvicorn:
-        return Record(process, pid, uvicorn["level"], "", text[uvicorn.end() :])
-    return Record(process, pid, "", "", text)
+        return Record(process, uvicorn["level"], "", text[uvicorn.end() :])
+    return Record(process, "", "", text)

@@ -18,6 +18,8 @@ from sparkproof.formats.vllm_log.headers import Record, parse_line
 _DIGITS = b"0123456789"
 _TEMPLATES = 16384
 _TEMPLATE_BYTES = 4096
+# Request logging: no two lines are alike, and what they quote is a client's, not vLLM's.
+_REQUESTS = (b"Received request ", b"Added request ", b"Generated response ")
 _ERRORS = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _NO_MESSAGE = (" ", "Traceback (", "Dumping ", "The above exception", "During handling of")
 _EXCEPTION = re.compile(
@@ -43,6 +45,7 @@ class Interest(msgspec.Struct, frozen=True):
         exception: looks like the last line of a traceback.
         frame: looks like a traceback's ``File`` line.
         known: bears vLLM's header or a known phrase.
+        turning: may begin or end a boot.
     """
 
     wordings: tuple[int, ...] = ()
@@ -52,6 +55,7 @@ class Interest(msgspec.Struct, frozen=True):
     exception: bool = False
     frame: bool = False
     known: bool = False
+    turning: bool = False
 
     @property
     def any(self) -> bool:
@@ -68,6 +72,9 @@ class Interest(msgspec.Struct, frozen=True):
 
 DULL = Interest(known=True)
 """A line of vLLM's that says nothing we look for."""
+ACCESS = Interest(known=True)
+"""The first good answer in the access log."""
+_TURNING = frozenset({"banner", "command", "engine", "ready", "failed", "dead", "shutdown"})
 
 
 class PhraseIndex:
@@ -90,6 +97,8 @@ class PhraseIndex:
         memory = self._memory
         if key in memory:
             return memory[key]
+        if any(mark in raw for mark in _REQUESTS):
+            return DULL
         if len(memory) >= _TEMPLATES:
             memory.clear()
         interest = self._examine(raw, key)
@@ -112,6 +121,7 @@ class PhraseIndex:
             exception=split_exception(text) is not None,
             frame=_FRAME.match(record.message) is not None,
             known=bool(record.level and record.time) or bool(wordings),
+            turning=any(self.wordings[i].event in _TURNING for i in wordings),
         )
 
 
