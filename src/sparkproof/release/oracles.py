@@ -25,6 +25,7 @@ from sparkproof.release.symbolic.trace import Trace
 from sparkproof.release.symbolic.values import (
     ClassValue,
     EnumValue,
+    Foreign,
     FuncValue,
     Lit,
     Seq,
@@ -43,6 +44,7 @@ class OracleReader:
         self._session = session
         self._layout = layout
         self._unknowns: list[Unknown] = []
+        self._where = ""
 
     def read(self) -> Oracle | Unknown:
         """The oracle, or why there is none."""
@@ -52,6 +54,7 @@ class OracleReader:
             return self._unknown(self._missing_place(), "no selection function where it is known")
         module = self._session.table.get(function.module)
         assert module is not None
+        self._where = f"{module.path}:{function.symbol}"
         if layout.needs_list and layout.listed not in module.bindings:
             return self._unknown(f"{module.path}:{layout.listed}", "no list of candidates")
         return Oracle(
@@ -82,7 +85,8 @@ class OracleReader:
     def _try(self, read: Callable[[], T], fallback: T) -> T:
         try:
             return read()
-        except FormatError as error:
+        except FormatError as problem:
+            error = problem if problem.where else problem.within(self._where)
             self._unknowns.append(Unknown.from_error(error, f"select/{self._layout.id}"))
             return fallback
 
@@ -199,7 +203,9 @@ def _class_names(value: Value | None) -> tuple[str, ...]:
     if isinstance(value, ClassValue):
         return (value.name,)
     if isinstance(value, Seq):
-        return tuple(item.name for item in value.values if isinstance(item, ClassValue))
+        return tuple(name for item in value.values for name in _class_names(item))
+    if isinstance(value, Foreign) and not value.called:
+        return (value.name.rsplit(".", 1)[-1],)
     return ()
 
 

@@ -53,11 +53,21 @@ def call(target: Value, arguments: list[Value], keywords: dict[str, Value], fram
         return _construct(target, arguments, keywords, frame)
     if isinstance(target, Builtin):
         return builtin_calls.call(target.name, arguments, keywords, frame)
+    if isinstance(target, Foreign) and foreign_calls.is_known(target):
+        return foreign_calls.call(target, arguments, frame)
+    name = target.name if isinstance(target, Foreign) else "an unknown function"
+    _spoil([*arguments, *keywords.values()], name)
     if isinstance(target, Foreign):
         return foreign_calls.call(target, arguments, frame)
     if isinstance(target, SettingValue):
         return SettingValue(f"{target.path}()")
     return frame.run.unread("call", frame)
+
+
+def _spoil(arguments: list[Value], by: str) -> None:
+    for value in arguments:
+        if isinstance(value, Seq):
+            value.spoil(by)
 
 
 def call_method(
@@ -89,7 +99,10 @@ def _question(
 
 def setting_path(parameter: str, annotation: ast.expr | None) -> str:
     """The path under which a parameter's object is asked about."""
-    name = dotted_name(annotation).split(".")[-1] if annotation is not None else ""
+    text = dotted_name(annotation) if annotation is not None else ""
+    if isinstance(annotation, ast.Constant):
+        text = str(annotation.value)
+    name = text.split(".")[-1]
     return SETTING_ROOTS.get(name) or SETTING_ROOTS.get(parameter, parameter)
 
 
@@ -157,6 +170,9 @@ def call_function(
     try:
         return _remembered(function, bound, frame)
     except UnreadableError as error:
+        if function.closure is not None:
+            raise
+        _spoil([value for _, value in bound], function.symbol)
         return frame.run.unread(f"{function.symbol}: {error.why}", frame, function.node)
 
 

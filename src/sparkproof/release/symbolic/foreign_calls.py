@@ -26,6 +26,11 @@ from sparkproof.release.symbolic.values import (
 _OPERATORS = ("torch.ops.", "vllm._C.")
 
 
+def is_known(target: Foreign) -> bool:
+    """Whether the interpreter knows what a call of it does."""
+    return target.name in _KNOWN or target.name.startswith(_OPERATORS)
+
+
 def call(target: Foreign, arguments: list[Value], frame: Frame) -> Value:
     """The value of calling something that the artifact does not define."""
     handler = _KNOWN.get(target.name)

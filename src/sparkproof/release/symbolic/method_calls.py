@@ -140,7 +140,9 @@ def _on_table(target: Table, name: str, arguments: list[Value], frame: Frame) ->
 
 def _on_sequence(target: Seq, name: str, arguments: list[Value], frame: Frame) -> Value | None:
     handler = _SEQUENCE.get(name)
-    return handler(target, arguments, frame) if handler is not None else None
+    if handler is None:
+        raise UnreadableError(f"`{name}` of a list is not followed")
+    return handler(target, arguments, frame)
 
 
 def _append(target: Seq, arguments: list[Value], _: Frame) -> Value:
@@ -186,6 +188,16 @@ def _remove(target: Seq, arguments: list[Value], frame: Frame) -> Value:
     return NONE
 
 
+def _reverse(target: Seq, _: list[Value], __: Frame) -> Value:
+    target.items.reverse()
+    return NONE
+
+
+def _clear(target: Seq, _: list[Value], __: Frame) -> Value:
+    target.items.clear()
+    return NONE
+
+
 def _copy(target: Seq, _: list[Value], __: Frame) -> Value:
     return Seq(target.kind, list(target.items))
 
@@ -199,5 +211,7 @@ _SEQUENCE: dict[str, Callable[[Seq, list[Value], Frame], Value]] = {
     "pop": _pop,
     "index": _index,
     "remove": _remove,
+    "reverse": _reverse,
+    "clear": _clear,
     "copy": _copy,
 }

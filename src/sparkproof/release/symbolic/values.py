@@ -43,6 +43,11 @@ class Seq:
         """The items without their conditions."""
         return [value for _, value in self.items]
 
+    def spoil(self, by: str) -> None:
+        """Something that is not followed may have changed it: no order may be read from it."""
+        if self.kind != "tuple":
+            self.items.append((TRUE, Unread(f"whatever {by} made of the list")))
+
 
 @dataclass(eq=False)
 class Table:

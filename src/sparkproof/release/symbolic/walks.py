@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from sparkproof.core.condition import FALSE, TRUE, Condition
+from sparkproof.core.condition import FALSE, TRUE, Condition, Opaque
 from sparkproof.core.observations.release_surface import Attempt
 from sparkproof.release.symbolic.expressions import assign
 from sparkproof.release.symbolic.frames import (
@@ -14,17 +14,20 @@ from sparkproof.release.symbolic.frames import (
     Frame,
     Raised,
     Returned,
+    UnreadableError,
 )
 from sparkproof.release.symbolic.trace import Path, Trace, combine, explore
 from sparkproof.release.symbolic.values import (
     ClassValue,
     EnumValue,
+    Foreign,
     FuncValue,
     Instance,
     Seq,
     Table,
     Text,
     Value,
+    text_of,
 )
 
 
@@ -39,12 +42,31 @@ class _Step:
 
 
 def is_walk(node: ast.For, items: list[tuple[Condition, Value]]) -> bool:
-    """Whether a loop tries candidates and returns the first that fits."""
-    return (
-        bool(items)
-        and all(isinstance(item, ClassValue | EnumValue) for _, item in items)
-        and any(isinstance(inner, ast.Return) for part in node.body for inner in ast.walk(part))
-    )
+    """Whether a loop tries candidates and returns the first that fits.
+
+    Raises:
+        UnreadableError: it does, and something among them can't be a candidate.
+    """
+    if not items or not _returns(node):
+        return False
+    kinds = [_is_candidate(item) for _, item in items]
+    if any(kinds) and not all(kinds):
+        strange = next(item for _, item in items if not _is_candidate(item))
+        raise UnreadableError(f"`{text_of(strange)}` among the candidates", node.lineno)
+    return all(kinds)
+
+
+def _returns(node: ast.For) -> bool:
+    return any(isinstance(inner, ast.Return) for part in node.body for inner in ast.walk(part))
+
+
+def _is_candidate(value: Value) -> bool:
+    return isinstance(value, ClassValue | EnumValue) or _is_missing(value)
+
+
+def _is_missing(value: Value) -> bool:
+    """Whether the value is a class that the artifact imports and does not have."""
+    return isinstance(value, Foreign) and not value.called and value.name.startswith("vllm.")
 
 
 def walk(node: ast.For, items: list[tuple[Condition, Value]], frame: Frame) -> None:
@@ -92,6 +114,11 @@ def _frozen(value: Value | None) -> object:
 
 
 def _attempts(node: ast.For, item: Value, frame: Frame) -> list[Attempt]:
+    if isinstance(item, Foreign):
+        name = item.name.rsplit(".", 1)[-1]
+        source = frame.module.source(node, name)
+        missing = Opaque(f"{item.name} is not in the artifact", source.path, source.line)
+        return [Attempt(backend=name, implementation=name, accept=missing, source=source)]
     paths = explore(lambda trace: _try_one(node, item, frame, trace))
     inner = next((path.outcome.attempts for path in paths if path.outcome.attempts), ())
     label = item.name if isinstance(item, EnumValue | ClassValue) else ""

@@ -1,0 +1,529 @@
+"""A vLLM small enough to read at a glance, with the shapes that real releases have.
+
+Written for tests: its backends, orders and rules are made up. `source_tree` gives the files
+of one; tests change single files to see what a reader makes of it.
+"""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+_ORACLE = """
+    from enum import Enum
+    import vllm.model_executor.layers.fused_moe.modular_kernel as mk
+    from vllm import envs
+    from vllm.logger import init_logger
+    from vllm.platforms import current_platform
+    from vllm.ranking import prefer_ladder
+
+    logger = init_logger(__name__)
+
+    class NvFp4MoeBackend(Enum):
+        ROCKET = "ROCKET"
+        SLED = "SLED"
+        LADDER = "LADDER"
+        CRAWL = "CRAWL"
+        HIDDEN = "HIDDEN"
+        SLEIGH = SLED
+
+    def backend_to_kernel_cls(backend):
+        if backend == NvFp4MoeBackend.ROCKET:
+            from vllm.model_executor.layers.fused_moe.experts.fast import RocketExperts
+            return [RocketExperts]
+        elif backend == NvFp4MoeBackend.SLED:
+            from vllm.model_executor.layers.fused_moe.experts.fast import SledBig, SledSmall
+            return [SledBig, SledSmall]
+        elif backend == NvFp4MoeBackend.LADDER:
+            from vllm.model_executor.layers.fused_moe.experts.slow import LadderExperts
+            return [LadderExperts]
+        elif backend == NvFp4MoeBackend.CRAWL:
+            from vllm.model_executor.layers.fused_moe.experts.slow import CrawlExperts
+            return [CrawlExperts]
+        elif backend == NvFp4MoeBackend.HIDDEN:
+            from vllm.model_executor.layers.fused_moe.experts.slow import CrawlExperts
+            return [CrawlExperts]
+        raise ValueError(f"no class for {backend.value}")
+
+    def map_nvfp4_backend(runner_backend):
+        mapping = {
+            "rocket": NvFp4MoeBackend.ROCKET,
+            "sled": NvFp4MoeBackend.SLED,
+            "ladder": NvFp4MoeBackend.LADDER,
+            "hidden": NvFp4MoeBackend.HIDDEN,
+        }
+        if backend := mapping.get(runner_backend):
+            return backend
+        raise ValueError(f"moe_backend='{runner_backend}' is none of {list(mapping.keys())}")
+
+    def select_nvfp4_moe_backend(config: "FusedMoEConfig", weight_key, activation_key):
+        AVAILABLE_BACKENDS = [
+            NvFp4MoeBackend.ROCKET,
+            NvFp4MoeBackend.SLED,
+            NvFp4MoeBackend.LADDER,
+            NvFp4MoeBackend.CRAWL,
+        ]
+        AVAILABLE_BACKENDS = prefer_ladder(AVAILABLE_BACKENDS)
+        clamped = {NvFp4MoeBackend.LADDER}
+        if config.swiglu_limit is not None:
+            AVAILABLE_BACKENDS = [b for b in AVAILABLE_BACKENDS if b in clamped]
+
+        def _move_to_back(backends, backend):
+            backends.append(backends.pop(backends.index(backend)))
+
+        if current_platform.is_device_capability_family(120) and envs.VLLM_LATE_ROCKET:
+            _move_to_back(AVAILABLE_BACKENDS, NvFp4MoeBackend.ROCKET)
+
+        def _return_or_raise(backend):
+            for k_cls in backend_to_kernel_cls(backend):
+                supported, reason = k_cls.is_supported_config(
+                    k_cls, config, weight_key, activation_key
+                )
+                if supported:
+                    return backend, k_cls
+            raise ValueError(f"backend {backend.value} is out since {reason}.")
+
+        if config.moe_backend != "auto":
+            return _return_or_raise(map_nvfp4_backend(config.moe_backend))
+
+        for backend in AVAILABLE_BACKENDS:
+            for k_cls in backend_to_kernel_cls(backend):
+                supported, reason = k_cls.is_supported_config(
+                    k_cls, config, weight_key, activation_key
+                )
+                if supported:
+                    logger.info_once("Using %s", backend.value)
+                    return backend, k_cls
+                logger.debug_once(reason)
+        raise NotImplementedError("nothing fits.")
+"""
+
+_RANKING = """
+    from vllm.platforms import current_platform
+
+    _LIKED = frozenset({90})
+
+    def prefer_ladder(items):
+        capability = current_platform.get_device_capability()
+        if capability is None or capability.to_int() not in _LIKED:
+            return items
+        items = items.copy()
+        names = [item.name.lower() for item in items]
+        first = next((i for i, name in enumerate(names) if "ladder" in name), None)
+        if first is not None:
+            items.insert(0, items.pop(first))
+        return items
+"""
+
+_MODULAR = """
+    class FusedMoEExperts:
+        @staticmethod
+        def is_supported_config(cls, moe_config, weight_key, activation_key):
+            def why(text):
+                return f"kernel does not support {text}"
+
+            if not cls._supports_current_device():
+                return False, why("this device")
+            elif not cls._supports_activation(moe_config.activation):
+                return False, why(f"{moe_config.activation}")
+            elif not cls._supports_quant_scheme(weight_key, activation_key):
+                return False, why(f"{weight_key} with {activation_key}")
+            return True, None
+
+        @staticmethod
+        def _supports_activation(activation) -> bool:
+            return activation in (MoEActivation.SILU, MoEActivation.GELU)
+
+    from enum import Enum
+
+    class MoEActivation(Enum):
+        SILU = "silu"
+        GELU = "gelu"
+"""
+
+_FAST = """
+    import vllm.model_executor.layers.fused_moe.modular_kernel as mk
+    from vllm.platforms import current_platform
+    from vllm.quant_keys import kNvfp4Dynamic, kNvfp4Static
+    from vllm.utils.flashinfer import has_flashinfer_rocket
+
+    class RocketExperts(mk.FusedMoEExperts):
+        @staticmethod
+        def _supports_current_device() -> bool:
+            p = current_platform
+            return (
+                p.is_cuda()
+                and (p.is_device_capability_family(100) or p.is_device_capability_family(120))
+                and has_flashinfer_rocket()
+            )
+
+        @staticmethod
+        def _supports_quant_scheme(weight_key, activation_key) -> bool:
+            return (weight_key, activation_key) == (kNvfp4Static, kNvfp4Dynamic)
+
+    class SledBig(RocketExperts):
+        @staticmethod
+        def _supports_current_device() -> bool:
+            return current_platform.is_device_capability((10, 3))
+
+    class SledSmall(RocketExperts):
+        @staticmethod
+        def _supports_current_device() -> bool:
+            return current_platform.has_device_capability(120)
+"""
+
+_SLOW = """
+    import vllm.model_executor.layers.fused_moe.modular_kernel as mk
+    from vllm.quant_keys import kNvfp4Static
+
+    class LadderExperts(mk.FusedMoEExperts):
+        @staticmethod
+        def _supports_current_device() -> bool:
+            return True
+
+        @staticmethod
+        def _supports_quant_scheme(weight_key, activation_key) -> bool:
+            return weight_key == kNvfp4Static
+
+    class CrawlExperts(LadderExperts):
+        pass
+"""
+
+_FLASHINFER = """
+    import functools
+    import importlib.util
+    import os
+    import shutil
+
+    import vllm.envs as envs
+
+    def _nvcc():
+        home = os.environ.get("CUDA_HOME")
+        if not home:
+            nvcc = shutil.which("nvcc")
+            home = os.path.dirname(os.path.dirname(nvcc)) if nvcc else "/usr/local/cuda"
+        return shutil.which(os.path.join(home, "bin", "nvcc"))
+
+    def _get_submodule(name):
+        try:
+            return importlib.import_module(name)
+        except (ImportError, ModuleNotFoundError):
+            return None
+
+    @functools.cache
+    def has_flashinfer() -> bool:
+        if importlib.util.find_spec("flashinfer") is None:
+            return False
+        if importlib.util.find_spec("flashinfer_cubin") is not None:
+            return True
+        return _nvcc() is not None and shutil.which("ninja") is not None
+
+    @functools.cache
+    def has_flashinfer_rocket() -> bool:
+        if not has_flashinfer():
+            return False
+        for module_name, attr_name in [("flashinfer", "quantize"), ("flashinfer.moe", "rocket")]:
+            mod = _get_submodule(module_name)
+            if not mod or not hasattr(mod, attr_name):
+                return False
+        return True
+"""
+
+_LINEAR = """
+    import vllm.envs as envs
+    from vllm.logger import init_logger
+    from vllm.model_executor.kernels.linear.nvfp4 import (
+        LadderNvFp4LinearKernel,
+        RocketNvFp4LinearKernel,
+        SledNvFp4LinearKernel,
+    )
+    from vllm.platforms import PlatformEnum, current_platform
+
+    logger = init_logger(__name__)
+
+    _LINEAR_BACKEND_KERNEL_MAP: dict = {
+        "rocket": {RocketNvFp4LinearKernel},
+        "ladder": {LadderNvFp4LinearKernel},
+        "float": set(),
+    }
+
+    _POSSIBLE_NVFP4_KERNELS: dict = {
+        PlatformEnum.CUDA: [
+            RocketNvFp4LinearKernel,
+            SledNvFp4LinearKernel,
+            LadderNvFp4LinearKernel,
+        ],
+        PlatformEnum.ROCM: [LadderNvFp4LinearKernel],
+    }
+
+    def _linear_backend():
+        from vllm.config import get_current_vllm_config_or_none
+
+        config = get_current_vllm_config_or_none()
+        if config is None:
+            return "auto"
+        return config.kernel_config.linear_backend
+
+    def _filtered(kernels):
+        backend = _linear_backend()
+        if backend == "auto":
+            return kernels
+        wanted = _LINEAR_BACKEND_KERNEL_MAP.get(backend, set())
+        found = [kernel for kernel in kernels if kernel in wanted]
+        if not found:
+            raise ValueError(f"--linear-backend={backend} has no NVFP4 kernel.")
+        return found
+
+    def init_nvfp4_linear_kernel(use_a16: bool = False):
+        force_kernel = None
+        if envs.VLLM_BATCH_INVARIANT:
+            force_kernel = SledNvFp4LinearKernel
+        elif use_a16 and _linear_backend() == "auto":
+            force_kernel = LadderNvFp4LinearKernel
+        if force_kernel is not None:
+            is_supported, reason = force_kernel.is_supported()
+            if not is_supported:
+                raise ValueError(f"forced {force_kernel.__name__} is out: {reason}")
+            return force_kernel()
+        possible = _filtered(list(_POSSIBLE_NVFP4_KERNELS.get(current_platform._enum, [])))
+        failure_reasons = []
+        for kernel_cls in possible:
+            if kernel_cls.__name__ in envs.VLLM_DISABLED_KERNELS:
+                failure_reasons.append(f"{kernel_cls.__name__} disabled")
+                continue
+            is_supported, reason = kernel_cls.is_supported()
+            if not is_supported:
+                failure_reasons.append(f"{kernel_cls.__name__}: {reason}")
+                continue
+            logger.info_once("Using %s", kernel_cls.__name__)
+            return kernel_cls()
+        raise ValueError("no kernel: " + "\\n".join(failure_reasons))
+"""
+
+_NVFP4_KERNELS = """
+    from vllm import _custom_ops as ops
+    from vllm.platforms import current_platform
+    from vllm.utils.flashinfer import has_flashinfer
+
+    def fp4_supported() -> bool:
+        capability = current_platform.get_device_capability()
+        return ops.supports_fp4(-1 if capability is None else capability.to_int())
+
+    class RocketNvFp4LinearKernel:
+        @classmethod
+        def is_supported(cls, compute_capability=None):
+            if fp4_supported() and current_platform.has_device_capability(100) and has_flashinfer():
+                return True, None
+            return False, "rocket needs 10.0 and FlashInfer"
+
+    class SledNvFp4LinearKernel:
+        @classmethod
+        def is_supported(cls, compute_capability=None):
+            if fp4_supported():
+                return True, None
+            return False, "the operator says no"
+
+    class LadderNvFp4LinearKernel:
+        @classmethod
+        def is_supported(cls, compute_capability=None):
+            return True, None
+"""
+
+_CUSTOM_OPS = """
+    import torch
+
+    def supports_fp4(capability: int) -> bool:
+        return torch.ops._C.supports_fp4(capability)
+"""
+
+_CUDA = """
+    from vllm.platforms.interface import Platform, PlatformEnum
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum
+
+    class CudaPlatformBase(Platform):
+        _enum = PlatformEnum.CUDA
+
+    def _get_backend_priorities(use_mla, device_capability, num_heads=None):
+        if use_mla:
+            return [AttentionBackendEnum.EAGER]
+        if device_capability.major == 10:
+            return [AttentionBackendEnum.LAZY, AttentionBackendEnum.EAGER]
+        return [AttentionBackendEnum.EAGER, AttentionBackendEnum.LAZY]
+
+    class Selector:
+        def get_attn_backend_cls(cls, selected):
+            if selected is not None:
+                raise ValueError(f"Selected backend {selected} is not valid.")
+            raise ValueError("No valid attention backend found.")
+"""
+
+_ATTENTION_BASE = """
+    class AttentionBackend:
+        supported_kv_cache_dtypes = ["auto", "bfloat16"]
+
+        @classmethod
+        def supports_kv_cache_dtype(cls, kv_cache_dtype):
+            return kv_cache_dtype in cls.supported_kv_cache_dtypes
+
+        @classmethod
+        def supports_compute_capability(cls, capability):
+            return True
+
+        @classmethod
+        def supports_combination(cls, head_size: int, kv_cache_dtype) -> str | None:
+            return None
+
+        @classmethod
+        def validate_configuration(cls, head_size, kv_cache_dtype, device_capability):
+            invalid_reasons = []
+            if head_size % 8 != 0:
+                invalid_reasons.append("head_size not supported")
+            if not cls.supports_kv_cache_dtype(kv_cache_dtype):
+                invalid_reasons.append("kv_cache_dtype not supported")
+            if not cls.supports_compute_capability(device_capability):
+                invalid_reasons.append("compute capability not supported")
+            combination = cls.supports_combination(head_size, kv_cache_dtype)
+            if combination is not None:
+                invalid_reasons.append(combination)
+            return invalid_reasons
+"""
+
+_ATTENTION_BACKENDS = """
+    from vllm.v1.attention.backend import AttentionBackend
+
+    class EagerBackend(AttentionBackend):
+        @classmethod
+        def supports_combination(cls, head_size: int, kv_cache_dtype) -> str | None:
+            if head_size > 256:
+                return "heads are too wide"
+            return None
+"""
+
+_LAZY_BACKEND = """
+    from flashinfer import decode
+    from vllm.platforms.interface import DeviceCapability
+    from vllm.v1.attention.backend import AttentionBackend
+
+    class LazyBackend(AttentionBackend):
+        supported_kv_cache_dtypes = ["auto", "bfloat16", "fp8", "fp8_e4m3"]
+
+        @classmethod
+        def supports_compute_capability(cls, capability):
+            return capability >= DeviceCapability(8, 0) and capability <= DeviceCapability(12, 1)
+"""
+
+_INTERFACE = """
+    from enum import Enum
+    from typing import NamedTuple
+
+    class PlatformEnum(Enum):
+        CUDA = 1
+        ROCM = 2
+
+    class DeviceCapability(NamedTuple):
+        major: int
+        minor: int
+
+    class Platform:
+        pass
+"""
+
+_KERNEL_CONFIG = """
+    from typing import Literal
+    from pydantic import field_validator
+
+    MoEBackend = Literal["auto", "rocket", "sled", "ladder", "hidden", "crawl"]
+    LinearBackend = Literal["auto", "rocket", "ladder", "float"]
+
+    class KernelConfig:
+        moe_backend: MoEBackend = "auto"
+        linear_backend: LinearBackend = "auto"
+
+        @field_validator("moe_backend", mode="before")
+        def _normalise(cls, value):
+            return value.lower().replace("-", "_")
+"""
+
+_ENVS = """
+    from typing import TYPE_CHECKING
+
+    if TYPE_CHECKING:
+        VLLM_BATCH_INVARIANT: bool = False
+        VLLM_LATE_ROCKET: bool = False
+        VLLM_DISABLED_KERNELS: list[str] = []
+
+    environment_variables = {
+        "VLLM_BATCH_INVARIANT": lambda: False,
+        "VLLM_LATE_ROCKET": lambda: False,
+        "VLLM_DISABLED_KERNELS": lambda: [],
+        "VLLM_UNRELATED": lambda: 1,
+    }
+"""
+
+_METADATA = """\
+    Metadata-Version: 2.4
+    Name: vllm
+    Version: 9.9.9
+    Requires-Dist: torch==9.0
+    Requires-Dist: flashinfer-python==9.1; platform_machine == "aarch64"
+    Requires-Dist: flashinfer-cubin==9.1; platform_machine == "x86_64"
+    Requires-Dist: b12x==9.2; extra == "b12x"
+
+    text
+"""
+
+_MOE = "vllm/model_executor/layers/fused_moe"
+ORACLE = f"{_MOE}/oracle/nvfp4.py"
+LINEAR = "vllm/model_executor/kernels/linear/__init__.py"
+CUDA = "vllm/platforms/cuda.py"
+FLASHINFER = "vllm/utils/flashinfer.py"
+RANKING = "vllm/ranking.py"
+
+_FILES = {
+    "vllm/__init__.py": "",
+    "vllm/config/__init__.py": "",
+    "vllm/logger.py": "def init_logger(name):\n    return None\n",
+    "vllm/envs.py": _ENVS,
+    RANKING: _RANKING,
+    "vllm/quant_keys.py": "kNvfp4Static = object()\nkNvfp4Dynamic = object()\n",
+    "vllm/_custom_ops.py": _CUSTOM_OPS,
+    "vllm/config/kernel.py": _KERNEL_CONFIG,
+    "vllm/config/cache.py": """
+        from typing import Literal
+        CacheDType = Literal["auto", "bfloat16", "fp8", "fp8_e4m3"]
+
+        class CacheConfig:
+            cache_dtype: CacheDType | str = "auto"
+    """,
+    "vllm/platforms/__init__.py": "from vllm.platforms.interface import PlatformEnum\n",
+    "vllm/platforms/interface.py": _INTERFACE,
+    CUDA: _CUDA,
+    FLASHINFER: _FLASHINFER,
+    f"{_MOE}/modular_kernel.py": _MODULAR,
+    f"{_MOE}/experts/fast.py": _FAST,
+    f"{_MOE}/experts/slow.py": _SLOW,
+    ORACLE: _ORACLE,
+    LINEAR: _LINEAR,
+    "vllm/model_executor/kernels/linear/nvfp4.py": _NVFP4_KERNELS,
+    "vllm/v1/attention/backend.py": _ATTENTION_BASE,
+    "vllm/v1/attention/backends/eager.py": _ATTENTION_BACKENDS,
+    "vllm/v1/attention/backends/lazy.py": _LAZY_BACKEND,
+    "vllm/v1/attention/backends/registry.py": """
+        from enum import Enum
+
+        class AttentionBackendEnum(Enum):
+            EAGER = "vllm.v1.attention.backends.eager.EagerBackend"
+            LAZY = "vllm.v1.attention.backends.lazy.LazyBackend"
+            OTHER = ""
+    """,
+    "vllm/model_executor/layers/quantization/__init__.py": """
+        from typing import Literal
+        QuantizationMethods = Literal["fp8", "modelopt"]
+    """,
+    "vllm/_C.abi3.so": "",
+    "vllm-9.9.9.dist-info/METADATA": _METADATA,
+}
+
+
+def source_tree() -> dict[str, bytes]:
+    """The files of the small vLLM, by path."""
+    return {path: dedent(text).lstrip("\n").encode() for path, text in _FILES.items()}
