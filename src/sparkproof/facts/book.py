@@ -13,7 +13,7 @@ import msgspec
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.facts.log_schema import Signature
-from sparkproof.facts.schema import DeviceClass, Glossary, Hardware, Rule, Word
+from sparkproof.facts.schema import DeviceClass, Glossary, Hardware, Method, Rule, Word
 
 T = TypeVar("T")
 
@@ -99,7 +99,9 @@ def _bare_device(capability: ComputeCapability) -> Hardware:
     peers = [d for d in hardware().values() if d.capability == capability]
     device_class = peers[0].device_class if peers else DeviceClass.OTHER
     known = next(iter(hardware().values())).facts["capability"]
-    fact = msgspec.structs.replace(known, value=str(capability), source="given by the user")
+    fact = msgspec.structs.replace(
+        known, value=str(capability), source="the user", method=Method.GIVEN
+    )
     return Hardware(
         id=str(capability),
         title=f"a device of compute capability {capability}",

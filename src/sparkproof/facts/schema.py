@@ -18,6 +18,8 @@ class Method(StrEnum):
     READ_IN_SOURCE = "read-in-source"
     VENDOR_DOCUMENT = "vendor-document"
     REPORTED = "reported"
+    GIVEN = "given"
+    """By the user, just now."""
 
 
 class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,10 +23,15 @@ def render_proof(result: ProofResult) -> list[Line]:
         heading("select", _selected_by(result)),
         *(item for branch in result.branches for item in _select(branch)),
         line(),
-        heading("deliver", f"to {result.device}, compute capability {result.capability}"),
+        heading("deliver", _delivered_to(result)),
         *(item for branch in result.branches for item in _deliver(branch)),
         *_alternatives(result),
     ]
+
+
+def _delivered_to(result: ProofResult) -> str:
+    built = f", from code built with CUDA {result.toolkit}" if result.toolkit else ""
+    return f"to {result.device}, compute capability {result.capability}{built}"
 
 
 def _selected_by(result: ProofResult) -> str:

@@ -17,10 +17,11 @@ from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.digest import digest, sha256_hex
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.device_code import DeviceCode
+from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Artifact, Progress
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.redaction import redact_arguments, redact_environment
@@ -34,6 +35,7 @@ from sparkproof.core.verdict import Verdict, fold
 from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.facts.book import find_device
+from sparkproof.facts.fallback import Fallback, fallbacks
 from sparkproof.facts.schema import Hardware
 from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
@@ -52,8 +54,6 @@ from sparkproof.usecases.prove_findings import (
     find_sampler,
     summarize,
 )
-
-_FORCED_MARLIN = ("--moe-backend", "marlin", "--linear-backend", "marlin")
 
 
 def prove(
@@ -90,26 +90,49 @@ def prove(
     finally:
         artifact.close()
     report = _report(deployment, device, subject, look, code)
-    if store is None:
-        return report
+    return report if store is None else _with_receipt(report, store, deployment, files)
+
+
+def _with_receipt(
+    report: Report[ProofResult],
+    store: ReceiptStore,
+    deployment: Deployment,
+    files: CheckpointFiles,
+) -> Report[ProofResult]:
+    """The report with its receipt's digest; a receipt that can't be written costs no answer."""
     inputs = {
         "deployment": digest(_redacted(deployment)),
-        "checkpoint": "sha256:" + sha256_hex(files.config + (files.quantization or b"")),
-        "artifact": subject.identity,
+        "checkpoint": digest({name: sha256_hex(data) for name, data in _contents(files).items()}),
+        "artifact": report.subjects[0].identity,
     }
-    receipt, _ = store.append(partial(_seal, report, inputs))
+    try:
+        receipt, _ = store.append(partial(_seal, report, inputs))
+    except UnreachableError as error:
+        finding = Finding(
+            rule="receipt/not-written",
+            severity=Severity.WARNING,
+            confidence=Confidence.SHOWN,
+            message=error.message,
+            subject="receipt",
+            remedy=error.hint,
+        )
+        return msgspec.structs.replace(report, findings=(*report.findings, finding))
     return msgspec.structs.replace(report, receipt=receipt.hash)
 
 
 def _seal(report: Report[ProofResult], inputs: dict[str, str], previous: str) -> Receipt:
-    return seal(report, inputs=inputs, previous=previous)
+    return seal(report, inputs=inputs, previous=previous, homes=(str(Path.home()),))
 
 
-def _profile(files: CheckpointFiles) -> CheckpointProfile:
+def _contents(files: CheckpointFiles) -> dict[str, bytes]:
     contents = {"config.json": files.config}
     if files.quantization is not None:
         contents["hf_quant_config.json"] = files.quantization
-    return read_checkpoint(contents, files.name)
+    return contents
+
+
+def _profile(files: CheckpointFiles) -> CheckpointProfile:
+    return read_checkpoint(_contents(files), files.name)
 
 
 def _look(
@@ -167,14 +190,24 @@ def _alternatives(
         if box != deployment.box and None not in (deployment.box.nvcc, deployment.box.ninja):
             word = "with" if tool_answer else "without"
             found.append(_alternative(look, box, arguments, f"{word} nvcc and ninja in the image"))
-    if look.surface.option("--linear-backend") is not None:
-        forced = parse_selection_args((*deployment.args, *_FORCED_MARLIN))
-        found.append(_alternative(look, deployment.box, forced, " ".join(_FORCED_MARLIN)))
+    for fallback in fallbacks():
+        if _applicable(fallback, look.surface):
+            forced = parse_selection_args((*deployment.args, *fallback.arguments))
+            env = {**look.env, **fallback.variables}
+            changed = msgspec.structs.replace(look, env=env)
+            found.append(_alternative(changed, deployment.box, forced, fallback.change))
     present = found[0]
     return tuple(
         item
         for item in found[1:]
         if (item.verdict, item.summary) != (present.verdict, present.summary)
+    )
+
+
+def _applicable(fallback: Fallback, surface: ReleaseSurface) -> bool:
+    """Whether the release has every flag and variable of it."""
+    return all(surface.option(flag) for flag in fallback.flags) and all(
+        name in surface.env_names for name in fallback.variables
     )
 
 

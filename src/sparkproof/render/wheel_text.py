@@ -1,0 +1,84 @@
+"""Device code as text: one row a kernel family, one a library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparkproof.core.delivery import NOT_WORKING, FamilyRoute, JitPart, Route
+from sparkproof.core.results.wheel import LibraryRow, WheelResult
+from sparkproof.core.units import format_bytes
+from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+
+_STYLE = {
+    Route.NATIVE: Style.GOOD,
+    Route.FAMILY: Style.GOOD,
+    Route.SAME_MAJOR: Style.GOOD,
+    Route.PTX_JIT: Style.WARN,
+    Route.NONE: Style.DIM,
+    Route.DEAD_CODE: Style.BAD,
+}
+
+
+def render_wheel(result: WheelResult) -> list[Line]:
+    """Families with their routes, then libraries with their architectures."""
+    built = ", ".join((*(f"CUDA {tool}" for tool in result.toolkits), *result.cuda))
+    lines: list[Line] = [line(Span("built with  ", Style.DIM), built)] if built else []
+    if result.families:
+        lines += [line(), heading("kernel families", f"on {result.device} ({result.capability})")]
+        lines += table((_family_row(f) for f in result.families), right=frozenset({2}))
+    if result.compiled_at_run_time:
+        lines += [line(), heading("compiled at run time")]
+        lines += [row for part in result.compiled_at_run_time for row in _jit(part)]
+    if result.libraries:
+        lines += [line(), heading("libraries", "entries by architecture")]
+        lines += table(_library_row(row) for row in result.libraries)
+    if result.loose:
+        lines += [line(), heading("loose files")]
+        lines += table((row.folder, row.arch, f"{row.files:,} files") for row in result.loose)
+    return lines
+
+
+def _family_row(family: FamilyRoute) -> tuple[Cell, ...]:
+    style = _STYLE[family.route]
+    if family.route in NOT_WORKING and family.promised:
+        style = Style.BAD
+    archs = ", ".join(f"{count.arch} {count.kernels:,}" for count in family.counts if count.arch)
+    code = ", ".join(f"{total:,} {name}" for name, total in _opcodes(family).items())
+    return (
+        Span(family.route.value, style),
+        family.family,
+        f"{family.kernels:,}",
+        archs or "nothing that loads",
+        family.title,
+        Span(code, Style.DIM),
+    )
+
+
+def _opcodes(family: FamilyRoute) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for item in family.opcodes:
+        if item.opcode != "BPT":
+            found[item.opcode] = found.get(item.opcode, 0) + item.instructions
+    return found
+
+
+def _jit(part: JitPart) -> Iterator[Line]:
+    tools = f"needs {' and '.join(part.tools)} on the box" if part.tools else ""
+    yield line("  ", Span(part.package, Style.STRONG), f"  {part.title}  ", tools)
+    rows = [
+        (Span(item.loads.value, _STYLE[item.loads]), item.arch, f"{item.files:,} prebuilt")
+        for item in part.prebuilt
+    ]
+    yield from table(rows, indent=4)
+
+
+def _library_row(row: LibraryRow) -> tuple[Cell, ...]:
+    archs = ", ".join(f"{arch} {count}" for arch, count in row.archs.items())
+    linked = sum(row.relocatable.values())
+    extra = f"; {linked} relocatable" if linked else ""
+    return (
+        row.path,
+        format_bytes(row.size_bytes),
+        f"{row.containers} containers",
+        (archs or "none") + extra,
+    )

@@ -1,0 +1,164 @@
+"""Look at the device code of an artifact, and judge it for one device."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sparkproof.adapters.cache import ArtifactCache
+from sparkproof.adapters.open_artifact import open_artifact, reopen
+from sparkproof.adapters.progress import NoProgress
+from sparkproof.core.finding import Severity
+from sparkproof.core.observations.device_code import CodeKind, DeviceCode, Entry, Library
+from sparkproof.core.ports import Artifact, Progress
+from sparkproof.core.report import Report
+from sparkproof.core.results.wheel import LibraryRow, LooseRow, WheelResult
+from sparkproof.core.subject import Subject
+from sparkproof.core.target import Target
+from sparkproof.core.units import plural
+from sparkproof.core.verdict import Verdict, fold
+from sparkproof.devicecode.inventory import read_device_code
+from sparkproof.devicecode.jit import find_jit_parts
+from sparkproof.devicecode.judge import find_problems, judge_device_code
+from sparkproof.devicecode.routes import route_families
+from sparkproof.facts.book import find_device
+from sparkproof.facts.schema import Hardware
+from sparkproof.usecases.envelope import make_report
+
+_CUDA_PREFIXES = ("libcudart", "libcublas", "libnvrtc", "libcuda.")
+
+
+def look_at_wheel(
+    reference: str,
+    *,
+    device: str = "gb10",
+    archs_only: bool = False,
+    target: Target | None = None,
+    cache: ArtifactCache | None = None,
+    offline: bool = False,
+    progress: Progress | None = None,
+) -> Report[WheelResult]:
+    """Read all device code of a wheel, folder or sdist.
+
+    Args:
+        device: whose routes are judged.
+        archs_only: list architectures from entry headers alone; nothing is judged.
+
+    Raises:
+        UsageError, UnreachableError, FormatError: as they say.
+    """
+    hardware = find_device(device)
+    subject, artifact = open_artifact(
+        reference, target, cache=cache, offline=offline, progress=progress, whole=True
+    )
+    try:
+        code = _read(artifact, None if archs_only else hardware, progress or NoProgress())
+        result = _result(artifact, code, None if archs_only else hardware)
+    finally:
+        artifact.close()
+    if archs_only:
+        return _listed(subject, code, result)
+    return _judged(subject, code, result, hardware)
+
+
+def _read(artifact: Artifact, hardware: Hardware | None, progress: Progress) -> DeviceCode:
+    location = artifact.location
+    doors = [lambda: reopen(location)] if location else []
+    capability = hardware.capability if hardware else None
+    return read_device_code(artifact, capability, progress, more_doors=doors)
+
+
+def _result(artifact: Artifact, code: DeviceCode, hardware: Hardware | None) -> WheelResult:
+    holding = [library for library in code.libraries if library.containers]
+    needed = {name for library in code.libraries for name in library.needed}
+    toolkits = {library.toolkit for library in holding} | {item.toolkit for item in code.loose}
+    result = WheelResult(
+        device=hardware.title if hardware else "",
+        capability=str(hardware.capability) if hardware else "",
+        cuda=tuple(sorted(name for name in needed if name.startswith(_CUDA_PREFIXES))),
+        toolkits=tuple(sorted(toolkits - {""})),
+        libraries=tuple(map(_library_row, holding)),
+        loose=_loose_rows(code),
+    )
+    if hardware is None:
+        return result
+    capability = hardware.capability
+    return WheelResult(
+        **{name: getattr(result, name) for name in result.__struct_fields__[:6]},
+        families=route_families(code, capability),
+        compiled_at_run_time=find_jit_parts(artifact.members(), code, capability),
+    )
+
+
+def label(entry: Entry) -> str:
+    """``sm_120f``, ``compute_80`` or ``lto_90``."""
+    prefix = {CodeKind.CUBIN: "sm", CodeKind.PTX: "compute", CodeKind.LTO_IR: "lto"}[entry.kind]
+    return f"{prefix}_{entry.arch.short}"
+
+
+def _library_row(library: Library) -> LibraryRow:
+    loaded = [e for c in library.containers if not c.relocatable for e in c.entries]
+    linked = [e for c in library.containers if c.relocatable for e in c.entries]
+    return LibraryRow(
+        path=library.path,
+        size_bytes=library.size_bytes,
+        containers=len(library.containers),
+        archs=dict(sorted(Counter(map(label, loaded)).items())),
+        relocatable=dict(sorted(Counter(map(label, linked)).items())),
+        form=library.form.value,
+        toolkit=library.toolkit,
+        needed=tuple(name for name in library.needed if name.startswith(_CUDA_PREFIXES)),
+    )
+
+
+def _loose_rows(code: DeviceCode) -> tuple[LooseRow, ...]:
+    counted = Counter(
+        (item.path.rpartition("/")[0].split("/", 1)[0], label(item.entry)) for item in code.loose
+    )
+    return tuple(LooseRow(folder, arch, n) for (folder, arch), n in sorted(counted.items()))
+
+
+def _listed(subject: Subject, code: DeviceCode, result: WheelResult) -> Report[WheelResult]:
+    found = sorted({arch for row in result.libraries for arch in row.archs})
+    verdict = Verdict.INCONCLUSIVE if code.unknowns else Verdict.PASS
+    return make_report(
+        "wheel",
+        result,
+        verdict=verdict,
+        summary=f"{subject.title}: {', '.join(found) or 'no device code'}",
+        subjects=(subject,),
+        unknowns=code.unknowns,
+    )
+
+
+def _judged(
+    subject: Subject, code: DeviceCode, result: WheelResult, hardware: Hardware
+) -> Report[WheelResult]:
+    criteria = judge_device_code(code, result.families, hardware.capability)
+    findings = tuple(f for f in find_problems(result.families) if f.severity is not Severity.INFO)
+    verdict = fold(item.verdict for item in criteria)
+    total = sum(count.kernels for route in result.families for count in route.counts)
+    working = sum(route.kernels for route in result.families)
+    if total:
+        summary = (
+            f"{subject.title}: {working:,} of {plural(total, 'kernel')} run on {hardware.title}"
+        )
+    else:
+        summary = f"{subject.title}: no device code for {hardware.title}"
+    return make_report(
+        "wheel",
+        result,
+        verdict=verdict,
+        summary=summary,
+        subjects=(subject,),
+        criteria=criteria,
+        findings=findings,
+        unknowns=code.unknowns,
+        next_steps=_next(result, verdict),
+        facts=(f"hardware/{hardware.id}", "arch_suffixes", "opcodes"),
+    )
+
+
+def _next(result: WheelResult, verdict: Verdict) -> tuple[str, ...]:
+    if verdict is Verdict.FAIL and any("12" in name for name in result.cuda):
+        return ("a build of the CUDA 13 line: its sm_120f code serves 12.1",)
+    return ()
