@@ -111,3 +111,42 @@ def test_nested_magics_do_not_multiply_work() -> None:
     code = read(inner * 20_000, 8.0)
     assert code.unknowns
     assert len(code.unknowns) <= 512
+
+
+def cubin(name: bytes, kernels: int, code_bytes: int) -> bytes:
+    """A cubin whose kernels share one name and one body."""
+    strings = b"\0" + name + b"\0"
+    sections = b"\0.text\0.symtab\0.strtab\0"
+    symbol = struct.pack("<IBBHQQ", 1, 2, 0x10, 1, 0, code_bytes)
+    parts = [(1, 1, bytes(code_bytes), 0), (7, 2, symbol * kernels, 3)]
+    parts += [(15, 3, strings, 0), (15, 3, sections, 0)]
+    table, body = bytes(64), b""
+    for title, kind, data, link in parts:
+        place = 64 + len(body)
+        table += struct.pack("<IIQQQQIIQQ", title, kind, 0, 0, place, len(data), link, 0, 1, 0)
+        body += data
+    ident = b"\x7fELF\x02\x01\x01\x41\x08".ljust(16, b"\0")
+    sizes = (64, 0, 0, 64, 5, 4)
+    where = (1, 0, 0, 64 + len(body), 0x6007802)
+    return struct.pack("<16sHHIQQQIHHHHHH", ident, 2, 190, *where, *sizes) + body + table
+
+
+def test_one_kernel_of_the_builder_is_read() -> None:
+    image = cubin(b"k", 1, 64)
+    code = read(container(entry(CUBIN, ZSTD, zstd(image), len(image))), 1.0)
+    assert [k.name for k in code.libraries[0].containers[0].kernels] == ["k"]
+    assert not code.unknowns
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels", "code_bytes"),
+    [(b"k" * 32_000, 60_000, 0), (b"_ZN6marlin6MarlinILl1EEEvv", 4000, 4 << 20)],
+)
+def test_kernels_that_share_a_body_or_a_name_are_not_paid_for_each(
+    name: bytes, kernels: int, code_bytes: int
+) -> None:
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    image = cubin(name, kernels, code_bytes)
+    code = read(container(entry(CUBIN, ZSTD, zstd(image), len(image))), 1.0)
+    assert [unknown.why for unknown in code.unknowns] == ["kernels lie over each other"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 64 << 10

@@ -75,6 +75,7 @@ def parse_kernels(elf: Elf) -> tuple[CubinKernel, ...]:
     """
     strings, symbols = elf.symbols()
     kernels: list[CubinKernel] = []
+    name_bytes, code_bytes = len(strings), elf.size_bytes
     for symbol in symbols:
         if symbol.kind != STT_FUNC or not symbol.other & _SYMBOL_IS_KERNEL:
             continue
@@ -86,6 +87,10 @@ def parse_kernels(elf: Elf) -> tuple[CubinKernel, ...]:
         section = _section(elf, symbol.section)
         if symbol.value + symbol.size > section.size:
             raise FormatError("kernel lies beyond its section", offset=section.offset)
+        name_bytes -= len(name)
+        code_bytes -= symbol.size
+        if name_bytes < 0 or code_bytes < 0:
+            raise FormatError("kernels lie over each other", offset=section.offset)
         kernels.append(CubinKernel(name, section.offset + symbol.value, symbol.size))
     return tuple(kernels)
 

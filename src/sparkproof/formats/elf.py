@@ -125,6 +125,11 @@ class Elf:
         self.sections = parse_sections(bytes(table))
         self._names = self._read_names()
 
+    @property
+    def size_bytes(self) -> int:
+        """Of the image."""
+        return len(self._image)
+
     def slice(self, offset: int, size: int) -> memoryview:
         """``[offset, offset + size)`` of the image."""
         if offset + size > len(self._image):
