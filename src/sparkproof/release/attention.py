@@ -12,7 +12,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import AttentionLayout
 from sparkproof.formats.python_source import brief
 from sparkproof.release.oracles import read_members
-from sparkproof.release.reading import find_function, run_function
+from sparkproof.release.reading import find_function, guarded, run_function
 from sparkproof.release.symbolic import lookup
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.trace import Trace
@@ -26,14 +26,15 @@ _ALWAYS_THERE = {"torch", "numpy", "triton", "typing_extensions"}
 def read_attention(session: Session, layout: AttentionLayout) -> Oracle | Unknown:
     """The attention oracle for everything but MLA, or why it can't be read."""
     module, name = layout.priorities.split(":")
-    function = find_function(session, module, name)
     where = f"{session.table.path_of(module)}:{name}"
-    if function is None:
-        return Unknown(where=where, why="no order of attention backends", topic=f"select/{ORACLE}")
     try:
-        return _read(session, layout, function)
+        with guarded(where):
+            function = find_function(session, module, name)
+            if function is not None:
+                return _read(session, layout, function)
     except FormatError as error:
         return Unknown.from_error(error, f"select/{ORACLE}")
+    return Unknown(where=where, why="no order of attention backends", topic=f"select/{ORACLE}")
 
 
 def _read(session: Session, layout: AttentionLayout, function: FuncValue) -> Oracle:

@@ -14,6 +14,7 @@ from sparkproof.facts.release_layout import OracleLayout
 from sparkproof.release.reading import (
     constant_defaults,
     find_function,
+    guarded,
     read_branches,
     run_function,
 )
@@ -49,7 +50,10 @@ class OracleReader:
     def read(self) -> Oracle | Unknown:
         """The oracle, or why there is none."""
         layout = self._layout
-        function = next(filter(None, (self._function(place) for place in layout.places)), None)
+        try:
+            function = next(filter(None, map(self._function, layout.places)), None)
+        except FormatError as error:
+            return Unknown.from_error(error, f"select/{layout.id}")
         if function is None:
             return self._unknown(self._missing_place(), "no selection function where it is known")
         module = self._session.table.get(function.module)
@@ -84,9 +88,9 @@ class OracleReader:
 
     def _try(self, read: Callable[[], T], fallback: T) -> T:
         try:
-            return read()
-        except FormatError as problem:
-            error = problem if problem.where else problem.within(self._where)
+            with guarded(self._where):
+                return read()
+        except FormatError as error:
             self._unknowns.append(Unknown.from_error(error, f"select/{self._layout.id}"))
             return fallback
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sparkproof.core.condition import Condition, Const, Scalar, all_of
@@ -17,7 +18,7 @@ from sparkproof.core.observations.release_surface import (
 )
 from sparkproof.release.symbolic import lookup
 from sparkproof.release.symbolic.calls import bind, follow, setting_path
-from sparkproof.release.symbolic.frames import Frame, Raised, UnreadableError
+from sparkproof.release.symbolic.frames import CONTROL_FLOW, Frame, Raised, UnreadableError
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.logic import truth
 from sparkproof.release.symbolic.trace import Path, Trace, explore
@@ -110,16 +111,32 @@ def run_function(
         session.assumed = dict(assume or {})
         session.summaries.clear()
         session.walked.clear()
-    try:
+    with guarded(f"{where}:{function.symbol}"):
         return explore(replay)
-    except UnreadableError as error:
-        raise FormatError(error.why, where=f"{where}:{function.symbol}", line=error.line) from error
-    except FormatError as error:
-        raise (error if error.where else error.within(f"{where}:{function.symbol}")) from error
 
 
 def _unbound(function: FuncValue) -> FuncValue:
     return FuncValue(function.module, function.node, owner=function.owner)
+
+
+@contextmanager
+def guarded(where: str) -> Iterator[None]:
+    """Turn whatever stops the interpreter into the one error of a parser.
+
+    Raises:
+        FormatError: with a place, if it had none.
+    """
+    try:
+        yield
+    except UnreadableError as error:
+        raise FormatError(error.why, where=where, line=error.line) from error
+    except CONTROL_FLOW as error:
+        line = getattr(error, "line", 0)
+        raise FormatError("control flow leaves its function", where=where, line=line) from error
+    except RecursionError as error:
+        raise FormatError("source is nested too deeply to follow", where=where) from error
+    except FormatError as error:
+        raise (error if error.where else error.within(where)) from error
 
 
 def find_function(session: Session, module: str, name: str) -> FuncValue | None:
@@ -128,7 +145,8 @@ def find_function(session: Session, module: str, name: str) -> FuncValue | None:
     if found is None:
         return None
     run = Run(session, Trace([]))
-    value = run.module_name(module, name) if name in found.bindings else None
+    with guarded(f"{found.path}:{name}"):
+        value = run.module_name(module, name) if name in found.bindings else None
     return value if isinstance(value, FuncValue) else None
 
 
@@ -171,8 +189,9 @@ def read_predicate(session: Session, owner: ClassValue, method: str) -> Predicat
         FormatError: there is no such method, or it uses something that is not followed.
     """
     run = Run(session, Trace([]))
-    function = run.method(owner, method, owner)
     where = session.table.path_of(owner.module)
+    with guarded(f"{where}:{owner.name}"):
+        function = run.method(owner, method, owner)
     if function is None:
         raise FormatError(f"no `{method}` to ask", where=f"{where}:{owner.name}")
     paths = run_function(session, function, {"cls": owner})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sparkproof.core.condition import Condition, Const, Opaque, Scalar, Supports
 from sparkproof.formats.python_source import dotted_name
@@ -52,9 +54,11 @@ def call(target: Value, arguments: list[Value], keywords: dict[str, Value], fram
     if isinstance(target, ClassValue):
         return _construct(target, arguments, keywords, frame)
     if isinstance(target, Builtin):
-        return builtin_calls.call(target.name, arguments, keywords, frame)
+        with _argued(target.name):
+            return builtin_calls.call(target.name, arguments, keywords, frame)
     if isinstance(target, Foreign) and foreign_calls.is_known(target):
-        return foreign_calls.call(target, arguments, frame)
+        with _argued(target.name):
+            return foreign_calls.call(target, arguments, frame)
     name = target.name if isinstance(target, Foreign) else "an unknown function"
     _spoil([*arguments, *keywords.values()], name)
     if isinstance(target, Foreign):
@@ -62,6 +66,15 @@ def call(target: Value, arguments: list[Value], keywords: dict[str, Value], fram
     if isinstance(target, SettingValue):
         return SettingValue(f"{target.path}()")
     return frame.run.unread("call", frame)
+
+
+@contextmanager
+def _argued(name: str) -> Iterator[None]:
+    """A known function called with fewer or other arguments than it takes is not followed."""
+    try:
+        yield
+    except (IndexError, ValueError) as error:
+        raise UnreadableError(f"`{name}` is called in a way that is not followed") from error
 
 
 def _spoil(arguments: list[Value], by: str) -> None:
@@ -76,7 +89,8 @@ def call_method(
     """The value of ``target.name(*arguments, **keywords)``."""
     if isinstance(target, ClassValue) and frame.run.selecting and name in QUESTIONS:
         return _question(target, name, arguments, keywords, frame)
-    found = method_calls.call(target, name, arguments, frame)
+    with _argued(name):
+        found = method_calls.call(target, name, arguments, frame)
     if found is not None:
         return found
     return call(frame.run.attribute(target, name, frame), arguments, keywords, frame)

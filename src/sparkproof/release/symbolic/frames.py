@@ -67,6 +67,10 @@ class Broken(Exception):  # noqa: N818
     """Control flow: ``break``."""
 
 
+CONTROL_FLOW = (Returned, Raised, Continued, Broken)
+"""What leaves a run; outside of what it belongs to, the source is broken."""
+
+
 class UnreadableError(Exception):
     """A construct that the interpreter does not follow; becomes an `Unknown`."""
 
