@@ -6,32 +6,18 @@ The format string decides nothing: W4A4 or W4A16 follows from ``input_activation
 from __future__ import annotations
 
 from sparkproof.checkpoint.declared import NOT_LISTED, Declared, Listed, ignored, unreadable
+from sparkproof.checkpoint.group_args import describe_group, read_group
 from sparkproof.checkpoint.layout import TOPIC, Module
 from sparkproof.checkpoint.matching import Hit, TargetList, Work, shown
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
-    Activations,
     DeclaredBy,
     LayerClass,
     Note,
     QuantScheme,
 )
 from sparkproof.core.unknown import Unknown
-from sparkproof.formats.hf_config import ConfigGroup, QuantArgs, QuantDeclaration
-
-_Reading = tuple[QuantScheme, Activations, str]
-_UNREAD: _Reading = (QuantScheme.UNKNOWN, Activations.UNKNOWN, "")
-_FP8_WEIGHTS = {
-    "tensor": QuantScheme.FP8_TENSOR,
-    "channel": QuantScheme.FP8_CHANNEL,
-    "block": QuantScheme.FP8_BLOCK,
-}
-_FP8_DYNAMIC = {
-    "token": Activations.FP8_DYNAMIC_TOKEN,
-    "tensor": Activations.FP8_DYNAMIC_TENSOR,
-    "group": Activations.FP8_DYNAMIC_BLOCK,
-}
-_FP4_STRATEGIES = {"tensor_group": "", "": "strategy-unstated", "group": "strategy-group"}
+from sparkproof.formats.hf_config import ConfigGroup, QuantDeclaration
 
 
 class CompressedTensors:
@@ -104,75 +90,3 @@ def _reaches(hit: Hit | None, module: Module) -> bool:
 def _only_attention(group: ConfigGroup) -> bool:
     """Groups for the attention module itself describe the KV cache, not a weight."""
     return len(group.targets) == 1 and group.targets[0].endswith("Attention")
-
-
-def read_group(group: ConfigGroup) -> _Reading:
-    """Scheme, activations and variant of one group's arguments."""
-    weights, inputs = group.weights, group.input_activations
-    if weights is None or weights.kind != "float" or not weights.symmetric:
-        return _UNREAD
-    if weights.num_bits == 4 and weights.group_size == 16:
-        return _read_fp4(weights, inputs)
-    if weights.num_bits == 8 and weights.dynamic == "false":
-        return _read_fp8(weights, inputs)
-    return _UNREAD
-
-
-def _read_fp4(weights: QuantArgs, inputs: QuantArgs | None) -> _Reading:
-    variant = _FP4_STRATEGIES.get(weights.strategy)
-    if variant is None:
-        return _UNREAD
-    if inputs is None:
-        return QuantScheme.NVFP4_W4A16, Activations.UNQUANTIZED, variant
-    same = (inputs.num_bits, inputs.kind, inputs.group_size) == (4, "float", 16)
-    if not same or not inputs.symmetric or inputs.strategy not in _FP4_STRATEGIES:
-        return _UNREAD
-    return QuantScheme.NVFP4_W4A4, Activations.FP4, variant
-
-
-def _read_fp8(weights: QuantArgs, inputs: QuantArgs | None) -> _Reading:
-    scheme = _FP8_WEIGHTS.get(_strategy(weights))
-    if scheme is None:
-        return _UNREAD
-    if inputs is None:
-        return QuantScheme.FP8_W8A16, Activations.UNQUANTIZED, _strategy(weights)
-    if (inputs.num_bits, inputs.kind) != (8, "float"):
-        return _UNREAD
-    strategy = _strategy(inputs)
-    if inputs.dynamic == "true":
-        activations = _FP8_DYNAMIC.get(strategy)
-    else:
-        static = strategy == "tensor" and inputs.symmetric and inputs.dynamic == "false"
-        activations = Activations.FP8_STATIC_TENSOR if static else None
-    return (scheme, activations, "") if activations else _UNREAD
-
-
-def _strategy(args: QuantArgs) -> str:
-    """The strategy, inferred from the group size where it is not stated."""
-    if args.strategy:
-        return args.strategy
-    return "tensor" if not args.group_size else "channel" if args.group_size < 0 else "group"
-
-
-def describe_group(group: ConfigGroup) -> str:
-    """A group's arguments in one line."""
-    inputs = group.input_activations
-    said = _describe(inputs) if inputs else "not quantized"
-    return f"weights {_describe(group.weights)}; activations {said}"
-
-
-def _describe(args: QuantArgs | None) -> str:
-    if args is None:
-        return "not stated"
-    words = [f"{shown(args.kind)} {args.num_bits}-bit"]
-    if args.strategy:
-        words.append(shown(args.strategy))
-    if args.group_size:
-        words.append(f"{args.group_size}" if args.strategy else f"group size {args.group_size}")
-    if args.block:
-        words.append("block " + "x".join(map(str, args.block[:4])))
-    if not args.symmetric:
-        words.append("asymmetric")
-    if args.dynamic != "false":
-        words.append("dynamic" if args.dynamic == "true" else f"dynamic {shown(args.dynamic)}")
-    return " ".join(words)

@@ -74,6 +74,9 @@ def _read(block: QuantDeclaration) -> Declared:
 def _read_experts(block: QuantDeclaration, dtype: str) -> Declared | None:
     if dtype in ("", "fp8"):
         return None
+    if dtype in ("fp4", "mxfp4"):
+        detail = f"experts stored as {dtype}, groups of 32"
+        return _known(block, QuantScheme.MXFP4, Activations.UNQUANTIZED, detail)
     return _unknown(block, f"experts stored as {shown(dtype)}, which is not read yet")
 
 

@@ -6,22 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from sparkproof.checkpoint.compressed_tensors import CompressedTensors
-from sparkproof.checkpoint.declared import NOTHING, Declared, Declarer, Listed
-from sparkproof.checkpoint.fp8 import Fp8
-from sparkproof.checkpoint.layout import TOPIC, Layout, Module, lay_out
-from sparkproof.checkpoint.matching import Work, shown
-from sparkproof.checkpoint.modelopt import (
-    MIXED,
-    ModelOptMixed,
-    ModelOptUniform,
-    with_layers,
-)
+from sparkproof.checkpoint.declared import Declared, Listed
+from sparkproof.checkpoint.declarers import declarer_for
+from sparkproof.checkpoint.layout import Layout, Module, lay_out
+from sparkproof.checkpoint.matching import shown
 from sparkproof.checkpoint.notes import layer_notes, source_notes
 from sparkproof.checkpoint.words import say_layers
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
-    Activations,
     CheckpointProfile,
     DeclaredBy,
     LayerClass,
@@ -30,7 +22,6 @@ from sparkproof.core.observations.checkpoint_profile import (
     QuantScheme,
 )
 from sparkproof.core.unknown import Unknown
-from sparkproof.facts.model_families import find_family
 from sparkproof.formats.hf_config import ModelConfig, QuantDeclaration
 
 _ORDER = tuple(LayerClass)
@@ -39,44 +30,6 @@ _PLACED = frozenset({DeclaredBy.NAME, DeclaredBy.PATTERN, DeclaredBy.EXCLUDED})
 _COVERED = _PLACED | {DeclaredBy.CLASS, DeclaredBy.DEFAULT, DeclaredBy.NOTHING}
 
 Reading = tuple[Module, Declared]
-
-
-class _Unread:
-    """A `Declarer` for a method that this version does not read: it never guesses."""
-
-    def __init__(self, block: QuantDeclaration) -> None:
-        self._block = block
-        self._declared = Declared(
-            QuantScheme.UNKNOWN,
-            DeclaredBy.DEFAULT,
-            Evidence(block.where, f"quant_method {shown(block.method) or 'missing'}"),
-            Activations.UNKNOWN,
-            detail=shown(block.method),
-        )
-
-    def declare(self, module: Module) -> Declared:
-        return self._declared
-
-    def unplaced(self) -> tuple[Listed, ...]:
-        return ()
-
-    def remarks(self) -> tuple[tuple[Unknown, ...], tuple[Note, ...]]:
-        method = shown(self._block.method)
-        why = f"quant_method {method} is not read yet" if method else "quant_method is missing"
-        return (Unknown(self._block.where, why, TOPIC),), ()
-
-
-class _Nothing(_Unread):
-    """A `Declarer` for a checkpoint without a quantization block."""
-
-    def __init__(self) -> None:
-        super().__init__(QuantDeclaration(where=""))
-
-    def declare(self, module: Module) -> Declared:
-        return NOTHING
-
-    def remarks(self) -> tuple[tuple[Unknown, ...], tuple[Note, ...]]:
-        return (), ()
 
 
 def profile_checkpoint(
@@ -90,7 +43,7 @@ def profile_checkpoint(
         name: what the user calls the checkpoint.
     """
     block = config.quantization or quant
-    declarer = _declarer(config, block, quant)
+    declarer = declarer_for(config, block, quant)
     layout = lay_out(config, _entries(block, quant))
     readings = [(m, _tied(config, m) or declarer.declare(m)) for m in layout.modules]
     unplaced = declarer.unplaced()
@@ -131,28 +84,6 @@ def _shape(config: ModelConfig, name: str) -> CheckpointProfile:
         reconstructed="; ".join(config.origin.sources) if config.origin else "",
         assumed=config.origin.assumed if config.origin else (),
     )
-
-
-def _expert_dtype(config: ModelConfig) -> str:
-    family = find_family(config.architectures, config.model_type)
-    return config.expert_dtype or (family.expert_dtype if family else "")
-
-
-def _declarer(
-    config: ModelConfig, block: QuantDeclaration | None, quant: QuantDeclaration | None
-) -> Declarer:
-    work = Work()
-    if block is None:
-        return _Nothing()
-    if block.method == "compressed-tensors":
-        return CompressedTensors(block, work)
-    if block.method == "fp8":
-        return Fp8(block, work, _expert_dtype(config))
-    if block.method.startswith("modelopt") and block.algo == MIXED:
-        return ModelOptMixed(with_layers(block, quant), work)
-    if block.method.startswith("modelopt"):
-        return ModelOptUniform(block, work)
-    return _Unread(block)
 
 
 def _entries(block: QuantDeclaration | None, quant: QuantDeclaration | None) -> Iterable[str]:

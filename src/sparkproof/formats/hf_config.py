@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sparkproof.formats.hf_weight_only import WeightOnly, parse_weight_only
 from sparkproof.formats.json_object import Fields, parse_json_object
 
 _MAX_LAYERS = 4096
@@ -68,6 +69,7 @@ class QuantDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kv_bits, kv_kind, kv_strategy, kv_dynamic: the declared KV-cache format (0 for none).
         store_dtype: type that FP8 checkpoints store their experts in, where it is another.
         kv_algo: ModelOpt's older ``kv_cache_quant_algo``, upper case.
+        weight_only: what AWQ, GPTQ and AutoRound say beside all this.
     """
 
     where: str
@@ -88,6 +90,7 @@ class QuantDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kv_dynamic: str = ""
     kv_algo: str = ""
     producer: str = ""
+    weight_only: WeightOnly | None = None
 
 
 class Dispute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -234,7 +237,7 @@ def _parse_block(block: Fields, where: str) -> QuantDeclaration:
         ignore=inner.texts(ignore_field) if ignore_field else (),
         ignore_field=ignore_field,
         layers={name: _parse_layer(entry) for name, entry in inner.tables("quantized_layers")},
-        group_size=inner.integer("group_size", low=-1),
+        group_size=_group_size(inner),
         weight_block_size=inner.integers("weight_block_size"),
         activation_scheme=inner.text("activation_scheme").lower(),
         store_dtype=inner.text("store_dtype").lower(),
@@ -244,7 +247,19 @@ def _parse_block(block: Fields, where: str) -> QuantDeclaration:
         kv_dynamic=_dynamic(kv) if kv else "",
         kv_algo=inner.text("kv_cache_quant_algo").upper(),
         producer=producer.text("name") if producer else "",
+        weight_only=parse_weight_only(inner) if _is_weight_only(inner) else None,
     )
+
+
+def _is_weight_only(inner: Fields) -> bool:
+    return any(key in inner for key in ("bits", "w_bit", "wbits"))
+
+
+def _group_size(inner: Fields) -> int:
+    """AutoRound may write the two sides of a block; those are `WeightOnly.block`."""
+    if isinstance(inner.raw.get("group_size"), list):
+        return 0
+    return inner.integer("group_size", low=-1)
 
 
 def _parse_layer(entry: Fields) -> LayerQuant:

@@ -38,7 +38,7 @@ def lines(found: CheckpointProfile) -> dict[str, list[str]]:
         ("fx-w4a16-ct", "W4A16"),
         ("q36-fp8", "FP8 block"),
         ("lightning35", "mixed: W4A16 + FP8"),
-        ("gptoss20", "unknown (mxfp4)"),
+        ("gptoss20", "MXFP4"),
     ],
 )
 def test_label(name: str, label: str) -> None:
@@ -76,10 +76,10 @@ def test_output_layer_named_by_a_target() -> None:
     assert [note.kind for note in found.notes] == ["entry-not-exact"]
 
 
-def test_unread_method_is_named_and_not_guessed() -> None:
-    found = profile("gptoss20")
-    assert {item.scheme for item in found.formats} == {"unknown"}
-    assert "quant_method mxfp4 is not read yet" in [unknown.why for unknown in found.unknowns]
+def test_experts_alone_are_mxfp4() -> None:
+    said = lines(profile("gptoss20"))
+    assert said.pop("experts") == ["mxfp4: every expert"]
+    assert {text for texts in said.values() for text in texts} == {"unquantized"}
 
 
 def test_manifest_tells_every_fixture() -> None:

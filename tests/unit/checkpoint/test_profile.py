@@ -31,6 +31,15 @@ from sparkproof.testing.checkpoints import (
     modelopt,
 )
 
+INT4: Mapping[str, Any] = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}
+INT8: Mapping[str, Any] = {"num_bits": 8, "type": "int", "strategy": "channel"}
+INT8_TOKEN: Mapping[str, Any] = {
+    "num_bits": 8,
+    "type": "int",
+    "strategy": "token",
+    "dynamic": True,
+}
+
 
 def profile(
     model: Mapping[str, Any],
@@ -78,13 +87,34 @@ def test_the_format_string_decides_nothing(
             "fp8-dynamic-block",
         ),
         (FP8_CHANNEL, None, "fp8-w8a16", "unquantized"),
-        ({**FP4, "group_size": 32, "strategy": "group"}, None, "unknown", "unknown"),
+        ({**FP4, "group_size": 32, "strategy": "group"}, None, "mxfp4", "unquantized"),
         (
-            {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
-            None,
-            "unknown",
-            "unknown",
+            {**FP4, "group_size": 32, "strategy": "group"},
+            {**FP4, "group_size": 32, "strategy": "group", "dynamic": True},
+            "mxfp4",
+            "mxfp4",
         ),
+        (
+            {**FP8_CHANNEL, "strategy": "group", "group_size": 32, "scale_dtype": "torch.uint8"},
+            {**FP8_TOKEN, "strategy": "group", "group_size": 32},
+            "mxfp8",
+            "mxfp8",
+        ),
+        (INT4, None, "int4-w4a16", "unquantized"),
+        ({**INT4, "symmetric": False}, None, "int4-w4a16", "unquantized"),
+        (INT4, FP8_TOKEN, "int4-w4a8", "fp8-dynamic-token"),
+        (INT4, INT8_TOKEN, "int4-w4a8", "int8-dynamic-token"),
+        ({**INT4, "num_bits": 8}, None, "int8-w8a16", "unquantized"),
+        (INT8, INT8_TOKEN, "int8-w8a8", "int8-dynamic-token"),
+        (
+            INT8,
+            {**INT8_TOKEN, "strategy": "tensor", "dynamic": False},
+            "int8-w8a8",
+            "int8-static-tensor",
+        ),
+        (INT8, FP8_TOKEN, "unknown", "unknown"),
+        ({**INT4, "num_bits": 3}, None, "unknown", "unknown"),
+        ({**INT4, "dynamic": True}, None, "unknown", "unknown"),
         ({**FP4, "symmetric": False}, None, "unknown", "unknown"),
         (FP4, FP8_TOKEN, "unknown", "unknown"),
         (FP8_CHANNEL, {**FP8_TOKEN, "dynamic": False}, "unknown", "unknown"),
@@ -180,7 +210,8 @@ def test_attention_only_group_is_about_the_cache() -> None:
         ("FP8", "fp8-tensor", "fp8-static-tensor"),
         ("FP8_PER_CHANNEL_PER_TOKEN", "fp8-channel", "fp8-dynamic-token"),
         ("FP8_PB_WO", "fp8-block", "fp8-dynamic-block"),
-        ("NVFP4_AWQ", "unknown", "unknown"),
+        ("NVFP4_AWQ", "nvfp4-w4a4", "fp4"),
+        ("MXFP8", "mxfp8", "mxfp8"),
         ("INT4_AWQ", "unknown", "unknown"),
         ("", "unknown", "unknown"),
     ],
@@ -340,7 +371,7 @@ def test_fp8(block: Mapping[str, Any], scheme: str, activations: Activations) ->
 
 @pytest.mark.parametrize(
     ("stated", "scheme"),
-    [({}, "unknown"), ({"expert_dtype": "fp4"}, "unknown"), ({"expert_dtype": "fp8"}, "fp8-block")],
+    [({}, "mxfp4"), ({"expert_dtype": "fp4"}, "mxfp4"), ({"expert_dtype": "fp8"}, "fp8-block")],
 )
 def test_experts_stored_in_another_type(stated: dict[str, str], scheme: str) -> None:
     model = {
@@ -354,7 +385,7 @@ def test_experts_stored_in_another_type(stated: dict[str, str], scheme: str) -> 
     assert schemes(found, LayerClass.EXPERTS) == [(scheme, "")]
     assert schemes(found, LayerClass.ATTENTION) == [("fp8-block", "")]
     bare = profile({"architectures": ["Novel"]}, {**block, "store_dtype": "mxfp4"})
-    assert schemes(bare, LayerClass.EXPERTS) == [("unknown", "every expert")]
+    assert schemes(bare, LayerClass.EXPERTS) == [("mxfp4", "every expert")]
 
 
 def test_hybrid_pattern_gives_each_layer_its_kind() -> None:

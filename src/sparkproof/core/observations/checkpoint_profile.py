@@ -38,6 +38,13 @@ class QuantScheme(StrEnum):
     FP8_CHANNEL = "fp8-channel"
     FP8_BLOCK = "fp8-block"
     FP8_W8A16 = "fp8-w8a16"
+    MXFP4 = "mxfp4"
+    """Activations as declared, or as the kernel likes them where nothing is."""
+    MXFP8 = "mxfp8"
+    INT4_W4A16 = "int4-w4a16"
+    INT4_W4A8 = "int4-w4a8"
+    INT8_W8A16 = "int8-w8a16"
+    INT8_W8A8 = "int8-w8a8"
     UNKNOWN = "unknown"
 
 
@@ -51,6 +58,10 @@ class Activations(StrEnum):
     FP8_DYNAMIC_TENSOR = "fp8-dynamic-tensor"
     FP8_DYNAMIC_TOKEN = "fp8-dynamic-token"  # noqa: S105
     FP8_DYNAMIC_BLOCK = "fp8-dynamic-block"
+    MXFP4 = "mxfp4"
+    MXFP8 = "mxfp8"
+    INT8_STATIC_TENSOR = "int8-static-tensor"
+    INT8_DYNAMIC_TOKEN = "int8-dynamic-token"  # noqa: S105
     UNKNOWN = "unknown"
 
 
