@@ -159,15 +159,16 @@ def _cause(signature: Signature, found: list[Hit], where: str) -> Cause:
         remedy=signature.remedy,
         evidence=tuple(Evidence(where, hit.text[:300], hit.line) for hit in found),
         conditions=conditions,
+        yields=signature.yields,
         first_fixed=signature.first_fixed,
         keep=signature.keep,
         sources=signature.sources,
     )
 
 
-def _weight(cause: Cause) -> tuple[int, int]:
-    """Most conditions first, then the earliest line: what came first caused the rest."""
-    return (-cause.conditions, min(item.line for item in cause.evidence))
+def _weight(cause: Cause) -> tuple[bool, int, int]:
+    """Most conditions first, then the earliest line; what yields comes last."""
+    return (cause.yields, -cause.conditions, min(item.line for item in cause.evidence))
 
 
 def _choose(named: list[Cause]) -> tuple[Cause | None, tuple[Cause, ...]]:
@@ -175,16 +176,14 @@ def _choose(named: list[Cause]) -> tuple[Cause | None, tuple[Cause, ...]]:
     if not named:
         return None, ()
     best = named[0]
-    equals = [c for c in named[1:] if c.conditions == best.conditions]
-    others = [c for c in equals if c.failure_class != best.failure_class]
-    first = min(item.line for item in best.evidence)
-    near = [c for c in others if min(item.line for item in c.evidence) - first <= _SAME_EVENT_LINES]
-    if near:
-        return None, (best, *near)
-    return best, ()
-
-
-_SAME_EVENT_LINES = 200
+    rivals = [
+        cause
+        for cause in named[1:]
+        if cause.yields == best.yields
+        and cause.conditions == best.conditions
+        and cause.failure_class != best.failure_class
+    ]
+    return (None, (best, *rivals)) if rivals else (best, ())
 
 
 def _first_error(boot: BootLog) -> ErrorSeen | None:

@@ -105,6 +105,7 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quiet: its lines may be of any level, and the server may be serving; else one of them
             must be an error or raw output.
         request: concerns requests; it never explains what a whole log shows of the server.
+        yields: gives way to any other cause: such errors are often caught and survived.
         clauses: all must hold.
         unless: none may be found.
         over: ids of vaguer signatures that this one displaces when both match.
@@ -129,6 +130,7 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names_cause: bool = True
     quiet: bool = False
     request: bool = False
+    yields: bool = False
     unless: tuple[Phrase, ...] = ()
     when: Context = Context()
     over: tuple[str, ...] = ()

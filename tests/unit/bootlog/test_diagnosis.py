@@ -61,12 +61,17 @@ def test_a_failure_without_a_signature_says_what_it_saw(diagnose_text: DiagnoseT
 
 
 def test_two_equal_causes_are_both_said_and_none_named(diagnose_text: DiagnoseText) -> None:
-    text = (
-        f"{BANNER}OSError: [Errno 98] Address already in use\nRuntimeError: Could not find nvcc\n"
-    )
-    diagnosis = diagnose_text(text)
+    full = "OSError: [Errno 28] No space left on device: '/data/cache'\n"
+    diagnosis = diagnose_text(f"{BANNER}{full}RuntimeError: Could not find nvcc\n")
     assert diagnosis.cause is None
-    assert {c.signature for c in diagnosis.rivals} == {"host/port-in-use", "toolchain/nvcc-missing"}
+    assert {c.signature for c in diagnosis.rivals} == {"host/disk-full", "toolchain/nvcc-missing"}
+
+
+def test_an_error_that_is_often_survived_gives_way(diagnose_text: DiagnoseText) -> None:
+    caught = "ModuleNotFoundError: No module named 'deep_ep'\n"
+    cause = diagnose_text(f"{BANNER}{caught}RuntimeError: Could not find nvcc\n").cause
+    assert cause is not None
+    assert cause.signature == "toolchain/nvcc-missing"
 
 
 def test_a_request_error_never_explains_a_dead_engine(diagnose_text: DiagnoseText) -> None:

@@ -15,6 +15,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         signature: its id; ``sparkproof explain`` has the page.
         names_cause: false where it tells the kind of failure only.
         conditions: how many separate conditions held; more is more specific.
+        yields: gives way to any other cause.
         keep: what to save next time, where the cause stays open.
     """
 
@@ -27,6 +28,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remedy: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     conditions: int
+    yields: bool = False
     first_fixed: str = ""
     keep: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
