@@ -26,7 +26,9 @@ from sparkproof.formats.device_scan import TOPIC, DeviceScan, Keeper, ScannedCon
 from sparkproof.formats.payload import MAX_PAYLOAD_BYTES
 from sparkproof.formats.ptx import parse_ptx, parse_ptx_header
 
-_SMALL_BYTES = 64 << 10
+_SMALL_BYTES = 2 << 20
+_TOOLKIT_TRIES = 8
+"""Entries of one library that are asked for their toolkit; many cubins do not tell."""
 _MAX_UNKNOWNS = 256
 _FREE_BYTES = 256 << 20
 _UNPACKED_PER_BYTE = 32
@@ -89,6 +91,7 @@ class _MemberReader:
         self._budget_bytes = budget_bytes
         self._choice = PayloadChoice(device, load_rules()) if device else None
         self._found: list[Container] = []
+        self._tries = 0
         self.toolkit = ""
         self.unknowns: list[Unknown] = []
 
@@ -101,7 +104,7 @@ class _MemberReader:
         if self._choice is None:
             # LTO-IR says it is ZSTD and is not (nvcc 13.0.88, 2026-11-29): it can't be read.
             readable = entry.kind is not CodeKind.LTO_IR and entry.stored_bytes <= _SMALL_BYTES
-            return readable and not self.toolkit
+            return readable and not self.toolkit and self._tries < _TOOLKIT_TRIES
         return self._choice(index, entry) and entry.stored_bytes <= MAX_PAYLOAD_BYTES
 
     def take(self, found: ScannedContainer) -> None:
@@ -134,8 +137,13 @@ class _MemberReader:
 
     def containers(self, relocatable: list[tuple[int, int]]) -> Iterable[Container]:
         """All of them; those inside `relocatable` are never loaded, whatever their entries."""
-        for container in self._found:
-            if any(start <= container.offset < end for start, end in relocatable):
+        ranges = sorted(relocatable)
+        at, reach = 0, -1
+        for container in sorted(self._found, key=lambda found: found.offset):
+            while at < len(ranges) and ranges[at][0] <= container.offset:
+                reach = max(reach, ranges[at][1])
+                at += 1
+            if container.offset < reach:
                 yield msgspec.structs.replace(
                     container, relocatable=True, chosen=-1, named_by=-1, kernels=()
                 )
@@ -147,6 +155,7 @@ class _MemberReader:
             if found.kept < 0 or self.toolkit:
                 return PayloadView(())
             entry = found.entries[found.kept]
+            self._tries += 1
             self._spend(entry)
             return PayloadView((), read_toolkit(entry, found.payload))
         wanted = chosen if chosen >= 0 else found.kept

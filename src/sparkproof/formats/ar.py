@@ -10,6 +10,7 @@ from sparkproof.formats.cursor import ByteCursor
 MAGIC = b"!<arch>\n"
 _HEADER_BYTES = 60
 _MARK = b"`\n"
+MAX_MEMBERS = 1 << 14
 
 
 def walk_members(cursor: ByteCursor, end: int) -> Iterator[int]:
@@ -21,6 +22,7 @@ def walk_members(cursor: ByteCursor, end: int) -> Iterator[int]:
         FormatError: a member header that is none, or a size beyond `end`.
     """
     cursor.skip(len(MAGIC))
+    count = 0
     while cursor.position + _HEADER_BYTES <= end:
         at = cursor.position
         header = cursor.take(_HEADER_BYTES)
@@ -30,5 +32,8 @@ def walk_members(cursor: ByteCursor, end: int) -> Iterator[int]:
         stop = cursor.position + int(digits)
         if stop > end:
             raise FormatError(f"archive member claims to end at {stop:#x}", offset=at)
+        count += 1
+        if count > MAX_MEMBERS:
+            raise FormatError(f"archive of more than {MAX_MEMBERS} members", offset=at)
         yield stop
         cursor.skip(stop + (stop & 1) - cursor.position)

@@ -141,6 +141,8 @@ class ByteCursor:
     def _next_chunk(self, offset: int) -> bytes:
         for chunk in self._chunks:
             if chunk:
+                if self._windows:
+                    self._windows = [w for w in self._windows if w.start + w.length > offset]
                 for window in self._windows:
                     window.offer(offset, chunk)
                 return chunk

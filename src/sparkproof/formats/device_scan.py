@@ -30,6 +30,7 @@ from sparkproof.formats.host_elf import EXECUTABLE_SECTION, RELOCATABLE_SECTION,
 
 _MAGIC_PATTERN = re.compile(re.escape(MAGIC))
 MAX_ENTRIES = 1 << 18
+"""Containers and entries of one file together."""
 MAX_UNKNOWNS = 64
 TOPIC = "devicecode"
 
@@ -138,6 +139,7 @@ class DeviceScan:
                 cursor.skip(len(MAGIC))
                 continue
             cursor.skip(CONTAINER_HEADER_BYTES)
+            self._entries += 1
             if stop > end:
                 self._note(start, f"container claims to end at {stop:#x}, beyond {end:#x}")
             if host:

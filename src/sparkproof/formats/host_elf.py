@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+from bisect import bisect_right
 
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.cursor import ByteCursor, Window
@@ -33,6 +34,7 @@ RELOCATABLE_SECTION = b"__nv_relfatbin\0"
 _MAX_TABLE_BYTES = 1 << 20
 _MAX_STRINGS = 16384
 _MAX_NAME_BYTES = 255
+_MAX_NEEDED = 1024
 _SECTION_NAME_END = re.compile(rb"fatbin\0")  # a literal: an alternation is six times slower
 _LIBRARY_MARK = re.compile(rb"\.so")
 _DYNAMIC = struct.Struct("<QQ")
@@ -56,6 +58,7 @@ class HostElf:
         self._dynamic = self._watch_dynamic(cursor)
         self._sections = self._watch_sections(cursor)
         self._strings: dict[int, bytes] = {}
+        self._starts: list[int] = []
         self._names: dict[int, bytes] = {}
         self.holds_code = False
         """Set once a container was met: section names stand behind it."""
@@ -100,8 +103,9 @@ class HostElf:
         pairs = list(_DYNAMIC.iter_unpack(whole))
         table = next((value for tag, value in pairs if tag == _DT_STRTAB), None)
         base = None if table is None else self._file_offset(table)
+        self._starts = sorted(self._strings)
         names, unknowns = [], []
-        for value in (value for tag, value in pairs if tag == _DT_NEEDED):
+        for value in [value for tag, value in pairs if tag == _DT_NEEDED][:_MAX_NEEDED]:
             name = "" if base is None else self._string(base + value)
             if name:
                 names.append(name)
@@ -155,7 +159,8 @@ class HostElf:
         return None
 
     def _string(self, offset: int) -> str:
-        for start, text in self._strings.items():
-            if start <= offset < start + len(text):
-                return text[offset - start :].decode("utf-8", "backslashreplace")
-        return ""
+        index = bisect_right(self._starts, offset) - 1
+        if index < 0:
+            return ""
+        start = self._starts[index]
+        return self._strings[start][offset - start :].decode("utf-8", "backslashreplace")
