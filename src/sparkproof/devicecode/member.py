@@ -26,7 +26,7 @@ from sparkproof.formats.device_scan import TOPIC, DeviceScan, Keeper, ScannedCon
 from sparkproof.formats.payload import MAX_PAYLOAD_BYTES
 from sparkproof.formats.ptx import parse_ptx, parse_ptx_header
 
-_SMALL_BYTES = 2 << 20
+_SMALL_BYTES = 512 << 10
 _TOOLKIT_TRIES = 8
 """Entries of one library that are asked for their toolkit; many cubins do not tell."""
 _MAX_UNKNOWNS = 256
