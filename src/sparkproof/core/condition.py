@@ -94,7 +94,9 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sett
     value: Scalar = True
 
 
-class Supports(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="supports"):
+class Supports(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="supports", cache_hash=True
+):
     """What a class says when asked; its answer is a `Predicate` of the surface.
 
     Attributes:
@@ -114,19 +116,19 @@ class Opaque(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="opaqu
     line: int = 0
 
 
-class Not(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="not"):
+class Not(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="not", cache_hash=True):
     """The opposite."""
 
     item: Condition
 
 
-class All(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="all"):
+class All(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="all", cache_hash=True):
     """Every one of them."""
 
     items: tuple[Condition, ...]
 
 
-class Any(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="any"):
+class Any(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="any", cache_hash=True):
     """At least one of them."""
 
     items: tuple[Condition, ...]

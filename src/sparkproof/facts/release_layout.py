@@ -22,6 +22,7 @@ class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         needs_list: the function means this oracle only in releases that bind `listed`.
         assume: settings that are fixed while the function is read.
         assume_none: settings that are taken as not given.
+        callers: modules whose call of the function fixes arguments, by quantization method.
         stands_for: backend names to the class that other releases have for the same.
     """
 
@@ -37,6 +38,7 @@ class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     assume: dict[str, bool] = {}
     assume_none: tuple[str, ...] = ()
     stands_for: dict[str, str] = {}
+    callers: dict[str, tuple[str, ...]] = {}
 
 
 class PinnedLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from sparkproof.core.condition import Condition, Scalar, Setting
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.release_surface import CliName, Dispatch, Member, Oracle
+from sparkproof.core.observations.release_surface import Caller, CliName, Dispatch, Member, Oracle
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import OracleLayout
+from sparkproof.formats.python_source import dotted_name
 from sparkproof.release.reading import (
     constant_defaults,
     find_function,
@@ -72,6 +73,7 @@ class OracleReader:
             branches=self._try(lambda: self._branches(function), ()),
             arguments=constant_defaults(function),
             assumed=self._assumed(),
+            callers=self._try(lambda: self._callers(function), ()),
             unknowns=tuple(self._unknowns),
         )
 
@@ -170,6 +172,17 @@ class OracleReader:
         source = module.source(node, name)
         return tuple(CliName(text_of(key), _names(value), source) for key, value in table.items)
 
+    def _callers(self, function: FuncValue) -> tuple[Caller, ...]:
+        found: list[Caller] = []
+        for method, places in self._layout.callers.items():
+            modules = filter(None, map(self._session.table.get, places))
+            calls = [(item, node) for item in modules for node in _calls(item, function.node.name)]
+            if calls:
+                module, node = calls[0]
+                fixed = _constant_keywords(node)
+                found.append(Caller(method, fixed, module.source(node, function.node.name)))
+        return tuple(found)
+
     def _listed(self, module: Module, function: FuncValue) -> tuple[str, ...]:
         run = Run(self._session, Trace([]))
         if self._layout.listed in module.bindings:
@@ -201,6 +214,26 @@ def read_members(run: Run, owner: ClassValue) -> tuple[Member, ...]:
                     Member(target.id, label, module.source(statement, owner.name), alias_of=alias)
                 )
     return tuple(members)
+
+
+def _calls(module: Module, name: str) -> list[ast.Call]:
+    """Calls of a function by that name, as they stand in the file."""
+    found = [
+        node
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and dotted_name(node.func).split(".")[-1] == name
+    ]
+    return sorted(found, key=lambda node: node.lineno)
+
+
+def _constant_keywords(node: ast.Call) -> tuple[tuple[str, Scalar], ...]:
+    return tuple(
+        (item.arg, item.value.value)
+        for item in node.keywords
+        if item.arg
+        and isinstance(item.value, ast.Constant)
+        and isinstance(item.value.value, str | int | float | bool | None)
+    )
 
 
 def _class_names(value: Value | None) -> tuple[str, ...]:

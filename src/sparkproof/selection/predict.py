@@ -126,11 +126,23 @@ class _Predictor:
         complaint = self._refused_flag(oracle)
         if complaint:
             return self._result(oracle, subject, complaint, error=complaint)
+        self._fix_arguments(oracle)
         for path, value in oracle.assumed:
             if path in self.context.settings and self.context.settings[path] != value:
                 why = f"{oracle.id} was read for {path} = {value} only"
                 return self._result(oracle, subject, f"can't be predicted: {why}")
         return self._decide(oracle, subject)
+
+    def _fix_arguments(self, oracle: Oracle) -> None:
+        """Take the arguments that the loader of this method passes, else the defaults."""
+        settings = self.context.settings
+        for caller in oracle.callers:
+            if self.quant_method.startswith(caller.quant_method):
+                for name, value in caller.arguments:
+                    settings.setdefault(name, value)
+                break
+        for name, value in oracle.arguments:
+            settings.setdefault(name, value)
 
     def _pinned(self, oracle: Oracle) -> Pinned | None:
         return next(

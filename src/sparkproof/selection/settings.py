@@ -79,8 +79,6 @@ _PRESENT = (
     "vllm_config.kernel_config",
 )
 """Objects that a running server always has."""
-CUTLASS_CALLERS = ("compressed-tensors",)
-"""Methods whose FP8 experts may use vLLM's CUTLASS (``allow_vllm_cutlass=True``, 0.20.0-0.33.0)."""
 
 
 def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choices) -> Settings:
@@ -91,7 +89,6 @@ def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choi
     settings.update(_linear(layer))
     settings.update(_attention(profile, choices))
     settings["use_a16"] = layer.scheme is QuantScheme.NVFP4_W4A16
-    settings["allow_vllm_cutlass"] = profile.quant_method in CUTLASS_CALLERS
     settings["vllm_config.kernel_config.linear_backend"] = linear_choice(layer, choices)
     settings["vllm_config.kernel_config.linear_backend_per_quant"] = None
     settings["vllm_config.attention_config.flash_attn_version"] = None

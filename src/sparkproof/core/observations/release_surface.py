@@ -106,6 +106,14 @@ class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
+class Caller(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the loader of one quantization method fixes when it calls a selection function."""
+
+    quant_method: str
+    arguments: tuple[tuple[str, Scalar], ...]
+    source: Source
+
+
 class Oracle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One selection function with everything behind it.
 
@@ -127,6 +135,7 @@ class Oracle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     branches: tuple[Branch, ...] = ()
     arguments: tuple[tuple[str, Scalar], ...] = ()
     assumed: tuple[tuple[str, Scalar], ...] = ()
+    callers: tuple[Caller, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
 
 

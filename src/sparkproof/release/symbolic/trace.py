@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Generic, TypeVar
 
 from sparkproof.core.capability import ComputeCapability
@@ -32,8 +33,15 @@ from sparkproof.core.errors import FormatError
 MAX_PATHS = 400
 MAX_STEPS = 2_000_000
 _CAPABILITIES = [ComputeCapability(*divmod(number, 10)) for number in range(50, 160)]
+_EVERY = (1 << len(_CAPABILITIES)) - 1
 
 T = TypeVar("T")
+
+
+@cache
+def _matching(test: DeviceTest) -> int:
+    """The devices that a test holds for, one bit each."""
+    return sum(1 << index for index, item in enumerate(_CAPABILITIES) if device_says(test, item))
 
 
 class Budget:
@@ -63,7 +71,7 @@ class Trace:
     """How often something had to be decided or looked up among the decisions."""
     _known: dict[Condition, bool] = field(default_factory=dict)
     _equals: dict[str, object] = field(default_factory=dict)
-    _devices: list[ComputeCapability] = field(default_factory=lambda: _CAPABILITIES)
+    _devices: int = _EVERY
 
     def assume(self, known: dict[Condition, bool]) -> None:
         """Fix answers before the run."""
@@ -89,7 +97,7 @@ class Trace:
             return
         self._known[condition] = value
         if isinstance(condition, DeviceTest):
-            self._devices = [d for d in self._devices if device_says(condition, d) is value]
+            self._devices &= _matching(condition) if value else ~_matching(condition)
         elif isinstance(condition, Setting) and condition.op == "==" and value:
             self._equals[condition.path] = condition.value
         elif isinstance(condition, All) and value:
@@ -110,8 +118,8 @@ class Trace:
         if condition in self._known:
             return self._known[condition]
         if isinstance(condition, DeviceTest):
-            answers = {device_says(condition, device) for device in self._devices}
-            return answers.pop() if len(answers) == 1 else None
+            left = self._devices & _matching(condition)
+            return left != 0 if left in (0, self._devices) else None
         if isinstance(condition, All | Any):
             decisive = isinstance(condition, Any)
             parts = [self._settle(item) for item in condition.items]
