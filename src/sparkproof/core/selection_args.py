@@ -11,6 +11,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         linear_backend_per_quant: overrides by kind, e.g. ``nvfp4_w4a4``.
         attention_backend: "" for automatic.
+        text_only: ``--language-model-only``: the vision tower is left out.
         speculative: whether a drafter is asked for; `speculative_method` where it is named.
         given: which of the flags the user wrote.
     """
@@ -24,6 +25,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tensor_parallel: int = 1
     expert_parallel: bool = False
     lora: bool = False
+    text_only: bool = False
     speculative: bool = False
     speculative_method: str = ""
     given: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ import msgspec
 
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.facts.book import load_folder
+from sparkproof.facts.releases import holds
 
 
 class Speed(StrEnum):
@@ -47,6 +48,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         schemes: quantization schemes it is needed for; all if empty.
         majors: capability majors it is needed on; all if empty.
         except_majors: capability majors it is not needed on.
+        releases: vLLM releases that need it, as a PEP 440 specifier; all if empty.
     """
 
     means: Means
@@ -56,10 +58,13 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schemes: tuple[str, ...] = ()
     majors: tuple[int, ...] = ()
     except_majors: tuple[int, ...] = ()
+    releases: str = ""
 
-    def applies(self, scheme: str, capability: ComputeCapability) -> bool:
-        """Whether it is needed for this scheme on this device."""
+    def applies(self, scheme: str, capability: ComputeCapability, release: str) -> bool:
+        """Whether that release needs it for this scheme on this device."""
         if self.schemes and scheme not in self.schemes:
+            return False
+        if not holds(self.releases, release):
             return False
         if self.majors and capability.major not in self.majors:
             return False

@@ -6,9 +6,9 @@ from datetime import date
 from functools import cache
 
 import msgspec
-from packaging.specifiers import SpecifierSet
 
 from sparkproof.facts.book import load_file
+from sparkproof.facts.releases import holds
 
 
 class Sampler(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +30,7 @@ class Sampler(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         value = env.get(self.variable, "").strip().lower()
         if value:
             return value not in ("0", "false")
-        return SpecifierSet(self.on_by_default, prereleases=True).contains(release)
+        return holds(self.on_by_default, release)
 
 
 @cache

@@ -22,6 +22,7 @@ _FLAGS = {
     "--enable-expert-parallel": "expert_parallel",
     "-ep": "expert_parallel",
     "--enable-lora": "lora",
+    "--language-model-only": "text_only",
 }
 _SPECULATIVE = "--speculative-config"
 _SPECULATIVE_FLAGS = ("--spec-method", "--spec-model", "--spec-tokens", "-sc")

@@ -28,7 +28,7 @@ from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.devicecode.delivery import judge_need
 from sparkproof.facts.backend import BackendNeeds, backends
-from sparkproof.facts.gate_operators import gate_operators
+from sparkproof.facts.gate_operators import GateOperator, gate_operators
 from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.predict import predict, predict_attention
 from sparkproof.selection.request import Choices, GateAnswer
@@ -36,9 +36,11 @@ from sparkproof.selection.request import Choices, GateAnswer
 TOOLS = ("nvcc", "ninja")
 EVERY_MODEL = "model/every"
 LINEAR_ATTENTION = "model/linear-attention"
+VISION_ATTENTION = "model/vision-attention"
 PLAIN_LINEAR = "model/unquantized-linear"
 ATTENTION_KERNEL = "attention-kernel"
 RECURRENT_KERNEL = "recurrent-kernel"
+VISION_KERNEL = "vision-kernel"
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -79,24 +81,24 @@ def choices_of(arguments: SelectionArgs, env: dict[str, str]) -> Choices:
 def answer_gates(look: Look, box: Box) -> dict[str, GateAnswer]:
     """What metadata, the stated box and the artifact's own device code can answer."""
     answers = settle_gates(look.surface, box)
-    for operator in gate_operators().operators:
-        old_enough = operator.old_enough(look.capability)
-        family = look.routes.get(operator.family)
-        compiled = not operator.family or (family is not None and family.promised)
-        if not old_enough:
-            reason = f"{operator.name} asks for {operator.min_capability} or newer"
-        elif not operator.family:
-            reason = f"{operator.name} says yes from {operator.min_capability} on"
-        else:
-            word = "are" if compiled else "are not"
-            reason = f"{operator.family} kernels {word} compiled in for {look.capability.major}.x"
-        answers[f"op:{operator.name}"] = GateAnswer(
-            Tri.of(old_enough and compiled),
-            reason,
-            Confidence.INFERRED,
-            family.evidence[:1] if family else (),
-        )
+    for operator in gate_operators().of(look.surface.version):
+        answers[f"op:{operator.name}"] = _operator_answer(operator, look)
     return answers
+
+
+def _operator_answer(operator: GateOperator, look: Look) -> GateAnswer:
+    if not operator.in_range(look.capability):
+        reason = f"{operator.name} says yes for {operator.range}"
+        return GateAnswer(Tri.NO, reason, Confidence.INFERRED)
+    if not operator.family:
+        reason = f"{operator.name} says yes for {operator.range}, whatever was compiled"
+        return GateAnswer(Tri.YES, reason, Confidence.INFERRED)
+    family = look.routes.get(operator.family)
+    compiled = family is not None and family.promised
+    word = "are" if compiled else "are not"
+    reason = f"{operator.family} kernels {word} compiled in for {look.capability.major}.x"
+    evidence = family.evidence[:1] if family is not None else ()
+    return GateAnswer(Tri.of(compiled), reason, Confidence.INFERRED, evidence)
 
 
 class _Prover:
@@ -114,6 +116,8 @@ class _Prover:
         classes = {item.effective.layer_class for item in self._look.effective}
         if LayerClass.LINEAR_ATTENTION in classes:
             yield self._always(RECURRENT_KERNEL, LINEAR_ATTENTION)
+        if LayerClass.VISION in classes and not self._arguments.text_only:
+            yield self._always(VISION_KERNEL, VISION_ATTENTION)
         yield self._always("every-model", EVERY_MODEL)
 
     def _layer(self, item: EffectiveFormat) -> LayerProof:
@@ -122,6 +126,8 @@ class _Prover:
             return _without(layer, Verdict.FAIL, f"vLLM refuses: {item.refusal}")
         if layer.layer_class is LayerClass.DRAFT and not self._arguments.speculative:
             return _without(layer, Verdict.SKIPPED, "not loaded without --speculative-config")
+        if layer.layer_class is LayerClass.VISION and self._arguments.text_only:
+            return _without(layer, Verdict.SKIPPED, "not loaded with --language-model-only")
         if layer.scheme is QuantScheme.UNKNOWN:
             why = item.doubt or "its scheme can't be told"
             return _without(layer, Verdict.INCONCLUSIVE, why)
@@ -188,7 +194,7 @@ class _Prover:
         return tuple(
             judge_need(need, self._look.routes, self._box, complete=self._look.complete)
             for need in backend.needs
-            if need.applies(scheme, self._look.capability)
+            if need.applies(scheme, self._look.capability, self._look.surface.version)
         )
 
 
