@@ -16,7 +16,7 @@ from sparkproof.core.target import Target
 RealWheel = Callable[..., Path]
 
 _BUDGET_VARIABLE = "SPARKPROOF_TEST_FETCH_MIB"
-_DEFAULT_BUDGET_MIB = 6144
+_DEFAULT_BUDGET_MIB = 1024
 _spent_bytes = 0
 
 
