@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from sparkproof.core.unknown import Unknown
 
+T = TypeVar("T")
 MIB = 1024 * 1024
 READ_LIMIT_BYTES = 64 * MIB
 """What `Artifact.read` takes into memory unless told otherwise."""
@@ -131,6 +132,30 @@ class Artifact(Protocol):
 
     def close(self) -> None:
         """Release handles."""
+        ...
+
+
+@runtime_checkable
+class PassingArtifact(Protocol):
+    """An artifact whose members lie in streams: better looked at as they pass than one by one."""
+
+    def members(self) -> tuple[Member, ...]:
+        """As `Artifact.members`; reads the streams, if nothing has yet."""
+        ...
+
+    def walk(
+        self,
+        wanted: Callable[[Member], bool],
+        look: Callable[[str, int, Iterator[bytes]], T],
+    ) -> dict[str, tuple[str, T]]:
+        """Show members to `look` (path, size, bytes) in one pass, in any order, in any thread.
+
+        Args:
+            wanted: whether a file is worth it; its path is that in the stream.
+
+        Returns:
+            By member path: the path in the stream, which `look` was given, and what it said.
+        """
         ...
 
 

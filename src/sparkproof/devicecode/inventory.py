@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
+import msgspec
+
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.device_code import DeviceCode
-from sparkproof.core.ports import Artifact, Member, Progress
+from sparkproof.core.ports import Artifact, Member, PassingArtifact, Progress
 from sparkproof.core.unknown import Unknown
 from sparkproof.devicecode.member import MemberView, read_member
 from sparkproof.formats.device_scan import TOPIC
@@ -41,6 +43,8 @@ def read_device_code(
     Raises:
         UnreachableError: the source went away.
     """
+    if isinstance(artifact, PassingArtifact):
+        return _read_passing(artifact, device)
     members = [member for member in artifact.members() if _may_hold_code(member)]
     reader = _Reader(members, device, progress)
     if progress:
@@ -125,6 +129,37 @@ class _Reader:
         if self._progress and amount:
             with self._lock:
                 self._progress.advance(amount)
+
+
+def _read_passing(artifact: PassingArtifact, device: ComputeCapability | None) -> DeviceCode:
+    """As `read_device_code`, while the members pass by."""
+
+    def look(path: str, size_bytes: int, chunks: Iterator[bytes]) -> MemberView:
+        try:
+            return read_member(path, size_bytes, chunks, device)
+        except FormatError as error:
+            return MemberView(unknowns=(Unknown.from_error(error, TOPIC),))
+
+    found = artifact.walk(_may_hold_code, look)
+    views = [relocate(*found[path], path) for path in sorted(found)]
+    return DeviceCode(
+        libraries=tuple(view.library for view in views if view.library),
+        loose=tuple(view.loose for view in views if view.loose),
+        unknowns=tuple(unknown for view in views for unknown in view.unknowns),
+    )
+
+
+def relocate(seen: str, view: MemberView, path: str) -> MemberView:
+    """The view under the member's own path, where it was `seen` under another one."""
+    library, loose = view.library, view.loose
+    return MemberView(
+        library=msgspec.structs.replace(library, path=path) if library else None,
+        loose=msgspec.structs.replace(loose, path=path) if loose else None,
+        unknowns=tuple(
+            msgspec.structs.replace(item, where=path + item.where.removeprefix(seen))
+            for item in view.unknowns
+        ),
+    )
 
 
 def _may_hold_code(member: Member) -> bool:

@@ -138,28 +138,30 @@ class LayerReader:
     Args:
         hidden: says of a path whether a layer above removes or replaces it; always False where
             the layers above are not known yet.
-        offer: who is shown the files that may hold device code; they are passed over without.
     """
 
     def __init__(
         self,
         *,
         hidden: Callable[[str], bool] | None = None,
-        offer: Offer | None = None,
         room_bytes: int = 96 << 20,
     ) -> None:
         self._book = PathBook()
         self._hidden = hidden or (lambda _path: False)
-        self._offer = offer
+        self._offer: Offer | None = None
         self._room = room_bytes
 
-    def read(self, pieces: Iterator[bytes]) -> LayerIndex:
+    def read(self, pieces: Iterator[bytes], offer: Offer | None = None) -> LayerIndex:
         """One layer from its uncompressed bytes.
+
+        Args:
+            offer: who is shown the files that may hold device code; without, they pass by.
 
         Raises:
             FormatError: no tar archive, damaged, or with more entries than any honest layer.
         """
         index = LayerIndex()
+        self._offer = offer
         stream = TarStream(pieces)
         for entry in stream:
             if entry.path:

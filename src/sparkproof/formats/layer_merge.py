@@ -31,14 +31,14 @@ class LayerStack:
         self._opaque: set[str] = set()
         self._others: set[int] = set()
         self._folders: set[int] = set()
-        self._pending: list[tuple[int, str, str]] = []
+        self._pending: list[tuple[str, str]] = []
         self._cache: dict[str, bool] = {}
 
     def add(self, number: int, index: LayerIndex) -> None:
         """Put a layer below those that were added before."""
         visible = {p: f for p, f in index.files.items() if self._counts(number, p)}
         links = {p: t for p, t in index.links.items() if not self.hides(p)}
-        hard = [(number, p, t) for p, t in index.hard_links.items() if not self.hides(p)]
+        hard = [(p, t) for p, t in index.hard_links.items() if not self.hides(p)]
         self.files.update((path, Placed(number, file)) for path, file in visible.items())
         self.links.update(links)
         self._pending += hard
@@ -51,10 +51,10 @@ class LayerStack:
 
     def finish(self) -> None:
         """Resolve hard links whose target stands in another layer or was met later."""
-        for number, path, target in self._pending:
+        for path, target in self._pending:
             placed = self.files.get(target)
             if placed:
-                self.files[path] = Placed(number, placed.file)
+                self.files[path] = placed
             else:
                 why = "is a hard link to a file that was passed over"
                 self.unknowns.append(Unknown(where=path, why=why, topic=TOPIC))

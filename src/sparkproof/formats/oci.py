@@ -180,6 +180,20 @@ def parse_saved_list(data: bytes, where: str) -> tuple[SavedImage, ...]:
     return found
 
 
+def parse_container_image(data: bytes, where: str) -> str:
+    """The image id in an engine's JSON about one container.
+
+    Raises:
+        FormatError: JSON of something else.
+    """
+    fields = _top(b'{"containers":' + data.strip() + b"}", where)
+    found = _objects(fields, "containers")
+    image = found[0].text("Image") if len(found) == 1 else ""
+    if not image:
+        raise FormatError("is no `inspect` of one container", where=where)
+    return image
+
+
 def choose_platform(
     entries: tuple[PlatformEntry, ...], architecture: str, where: str
 ) -> PlatformEntry:

@@ -1,0 +1,130 @@
+"""Work on bytes in a thread of its own, beside the one that reads them.
+
+Inflating, hashing and decompressing release the interpreter's lock, so that a second core is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from queue import Queue
+from threading import Thread
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from sparkproof.core.errors import FormatError
+
+T = TypeVar("T")
+_DEPTH = 24
+"""Pieces (of at most a MiB) that may wait."""
+
+
+class _Start:
+    def __init__(self, key: str, path: str, size_bytes: int) -> None:
+        self.key = key
+        self.path = path
+        self.size_bytes = size_bytes
+
+
+class Lookout(Generic[T]):
+    """Shows files to `look` in a second thread, one after the other, while they pass.
+
+    Use it as a context manager; `found` is complete behind it.
+    """
+
+    def __init__(self, look: Callable[[str, int, Iterator[bytes]], T]) -> None:
+        self._look = look
+        self._queue: Queue[_Start | bytes | None] = Queue(_DEPTH)
+        self._thread = Thread(target=self._work, name="lookout", daemon=True)
+        self._error: BaseException | None = None
+        self.found: dict[tuple[str, str], T] = {}
+        """By the key of the stream and the path in it."""
+
+    def __enter__(self) -> Lookout[T]:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._queue.put(None)
+        self._thread.join()
+        if kind is None and self._error is not None:
+            raise self._error
+
+    def offer(self, key: str, path: str, size_bytes: int, chunks: Iterator[bytes]) -> None:
+        """Hand one file over; returns when its bytes were read, not when they were looked at."""
+        self._queue.put(_Start(key, path, size_bytes))
+        for chunk in chunks:
+            if chunk:
+                self._queue.put(chunk)
+        self._queue.put(b"")
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            if isinstance(item, _Start):
+                self._one(item)
+
+    def _one(self, start: _Start) -> None:
+        pieces = self._pieces()
+        try:
+            if self._error is None:
+                told = self._look(start.path, start.size_bytes, pieces)
+                self.found[start.key, start.path] = told
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that reads
+            self._error = error
+        for _ in pieces:
+            pass
+
+    def _pieces(self) -> Iterator[bytes]:
+        while (item := self._queue.get()) is not None:
+            if not item:
+                return
+            assert isinstance(item, bytes)
+            yield item
+        self._queue.put(None)
+
+
+def verified(chunks: Iterator[bytes], sha256: str, size_bytes: int, where: str) -> Iterator[bytes]:
+    """The chunks as they are; at their end it is checked that they are what was announced.
+
+    Args:
+        sha256: lower-case hex.
+
+    Raises:
+        FormatError: another size or digest.
+    """
+    digest = hashlib.sha256()
+    queue: Queue[bytes] = Queue(_DEPTH)
+
+    def work() -> None:
+        while chunk := queue.get():
+            digest.update(chunk)
+
+    thread = Thread(target=work, name="sha256", daemon=True)
+    thread.start()
+    total = 0
+    try:
+        for chunk in chunks:
+            total += len(chunk)
+            if total > size_bytes:
+                break
+            if chunk:
+                queue.put(chunk)
+                yield chunk
+    finally:
+        queue.put(b"")
+        thread.join()
+    if total != size_bytes:
+        word = "more" if total > size_bytes else f"{total}"
+        raise FormatError(f"has {word} bytes where {size_bytes} are announced", where=where)
+    if digest.hexdigest() != sha256:
+        raise FormatError(
+            f"is not what it is called: its sha256 is {digest.hexdigest()[:12]}…, "
+            f"not {sha256[:12]}…",
+            where=where,
+            hint="the registry, a proxy or the disk changed it",
+        )

@@ -1,0 +1,380 @@
+"""Images saved in files: `docker save` and OCI archives, OCI layout folders, streams of either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from sparkproof.adapters.beside import verified
+from sparkproof.adapters.image_source import READ_BYTES, ImageParts, check_parts, digest_of
+from sparkproof.adapters.sources import FileSource
+from sparkproof.core.errors import FormatError, UnreachableError
+from sparkproof.core.ports import ByteSource
+from sparkproof.formats.layer_stream import open_layer
+from sparkproof.formats.oci import (
+    DOCUMENT_LIMIT_BYTES,
+    Manifest,
+    PlatformEntry,
+    choose_platform,
+    parse_document,
+    parse_saved_list,
+)
+from sparkproof.formats.safe_path import is_safe_path
+from sparkproof.formats.tar_directory import TarEntry, parse_tar_directory
+from sparkproof.formats.tar_stream import EntryKind, TarStream
+
+_SAVED_LIST = "manifest.json"
+_INDEX = "index.json"
+_BLOBS = "blobs/sha256/"
+_MAX_DOCUMENTS = 4096
+_MAX_INDEX_DEPTH = 3
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_HINT = "give a `docker save` or OCI archive, or a folder with oci-layout in it"
+
+
+class Blobs(Protocol):
+    """Named pieces of a saved image."""
+
+    def document(self, name: str) -> bytes | None:
+        """A small piece; None if there is none of that name."""
+        ...
+
+
+class FolderBlobs:
+    """A layout folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def document(self, name: str) -> bytes | None:
+        """As `Blobs.document`."""
+        opened = self.open(name)
+        return None if opened is None else _small(opened, name)
+
+    def open(self, name: str) -> ByteSource | None:
+        """The piece as a source."""
+        path = self._folder / name
+        if not is_safe_path(name) or not path.is_file():
+            return None
+        return FileSource(path, follow=False)
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+class TarBlobs:
+    """A tar archive on the disk, its members found by their headers."""
+
+    def __init__(self, source: FileSource) -> None:
+        self._source = source
+        self._entries = {entry.path: entry for entry in parse_tar_directory(source).entries}
+
+    def document(self, name: str) -> bytes | None:
+        """As `Blobs.document`."""
+        opened = self.open(name)
+        return None if opened is None else _small(opened, name)
+
+    def open(self, name: str) -> ByteSource | None:
+        """The piece as a source."""
+        entry = self._entries.get(name)
+        return None if entry is None else _Slice(self._source, entry)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
+class _Slice:
+    """One member of a tar archive."""
+
+    def __init__(self, source: ByteSource, entry: TarEntry) -> None:
+        self._source = source
+        self._entry = entry
+
+    @property
+    def size_bytes(self) -> int:
+        return self._entry.size_bytes
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        length = max(0, min(length, self.size_bytes - offset))
+        return self._source.read_at(self._entry.offset + offset, length)
+
+    def close(self) -> None:
+        """The archive stays open."""
+
+
+class SavedImage:
+    """An `ImageSource` over a folder or a seekable archive."""
+
+    ordered = True
+    remote = False
+
+    def __init__(
+        self, blobs: FolderBlobs | TarBlobs, name: str, *, architecture: str, wanted: str = ""
+    ) -> None:
+        self.name = name
+        self._blobs = blobs
+        self._parts = parts_of(blobs, name, architecture, wanted)
+
+    def parts(self) -> ImageParts:
+        """As `ImageSource.parts`."""
+        return self._parts
+
+    def layers(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """As `ImageSource.layers`."""
+        for key in dict.fromkeys(reversed(self._parts.keys)):
+            if wanted(key):
+                source = self._open(key)
+                if source is None:
+                    raise FormatError("layer is missing", where=f"{self.name}!{key}")
+                try:
+                    yield key, checked(read_all(source), key, source.size_bytes, self.name)
+                finally:
+                    source.close()
+
+    def close(self) -> None:
+        """As `ImageSource.close`."""
+        self._blobs.close()
+
+    def _open(self, key: str) -> ByteSource | None:
+        """A layer; older engines save one that stands twice as a link to its twin."""
+        source = self._blobs.open(key)
+        if source is not None:
+            return source
+        twins = dict(zip(self._parts.keys, self._parts.config.diff_ids, strict=True))
+        others = [k for k, diff_id in twins.items() if diff_id == twins[key] and k != key]
+        return next(filter(None, map(self._blobs.open, others)), None)
+
+
+class StreamedImage:
+    """An `ImageSource` over an archive that comes front to back: layers before their list.
+
+    Args:
+        opener: starts the archive's bytes anew.
+    """
+
+    ordered = False
+    remote = False
+
+    def __init__(
+        self,
+        opener: Callable[[], Iterator[bytes]],
+        name: str,
+        *,
+        architecture: str,
+        wanted: str = "",
+    ) -> None:
+        self.name = name
+        self._opener = opener
+        self._architecture = architecture
+        self._wanted = wanted
+        self._documents: dict[str, bytes] = {}
+        self._links: dict[str, str] = {}
+
+    def document(self, name: str) -> bytes | None:
+        """As `Blobs.document`, for what has passed."""
+        return self._documents.get(name)
+
+    def parts(self) -> ImageParts:
+        """As `ImageSource.parts`."""
+        found = parts_of(self, self.name, self._architecture, self._wanted)
+        keys = tuple(self._links.get(key, key) for key in found.keys)
+        return ImageParts(
+            found.config,
+            found.config_digest,
+            keys,
+            found.stored_bytes,
+            found.manifest_digest,
+            found.index_digest,
+            found.tags,
+        )
+
+    def layers(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """As `ImageSource.layers`; every layer of every image in the archive passes."""
+        stream = TarStream(open_layer(self._opener()))
+        try:
+            for entry in stream:
+                if entry.kind is EntryKind.SYMBOLIC_LINK:
+                    self._links[entry.path] = entry.target.removeprefix("../")
+                elif entry.kind is EntryKind.FILE and is_safe_path(entry.path):
+                    yield from self._member(stream, entry.path, entry.size_bytes, wanted)
+        except FormatError as error:
+            raise (error if error.where else error.within(self.name)) from error
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+    def _member(
+        self, stream: TarStream, path: str, size: int, wanted: Callable[[str], bool]
+    ) -> Iterator[tuple[str, Iterator[bytes]]]:
+        chunks = stream.chunks()
+        head = next(chunks, b"")
+        if head[:1] in (b"{", b"["):
+            if size <= DOCUMENT_LIMIT_BYTES and len(self._documents) < _MAX_DOCUMENTS:
+                self._documents[path] = head + b"".join(chunks)
+        elif wanted(path) and (head.startswith(_PACKED) or head[257:262] == b"ustar"):
+            yield path, checked(_with(head, chunks), path, size, self.name)
+
+
+def _with(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield head
+    yield from rest
+
+
+def open_saved(path: Path, *, architecture: str, wanted: str = "") -> SavedImage | StreamedImage:
+    """Open an archive or a layout folder.
+
+    Args:
+        architecture: as OCI names it, ``arm64``.
+        wanted: tag or digest of one image among several ("" for the only one).
+
+    Raises:
+        UnreachableError: missing or unreadable.
+        FormatError: holds no image.
+    """
+    if path.is_dir():
+        return SavedImage(FolderBlobs(path), path.name, architecture=architecture, wanted=wanted)
+    source = FileSource(path)
+    if source.read_at(0, 4).startswith(_PACKED):
+
+        def start() -> Iterator[bytes]:
+            return read_all(source)
+
+        return StreamedImage(start, path.name, architecture=architecture, wanted=wanted)
+    try:
+        return SavedImage(TarBlobs(source), path.name, architecture=architecture, wanted=wanted)
+    except FormatError as error:
+        source.close()
+        raise (error if path.name in error.where else error.within(path.name)) from error
+
+
+def read_all(source: ByteSource) -> Iterator[bytes]:
+    """A source front to back."""
+    at = 0
+    while at < source.size_bytes:
+        data = source.read_at(at, READ_BYTES)
+        if not data:
+            raise UnreachableError("the file shrank while it was read")
+        at += len(data)
+        yield data
+
+
+def checked(chunks: Iterator[bytes], key: str, size: int, name: str) -> Iterator[bytes]:
+    """Checked against the digest in its name, where it has one and is compressed.
+
+    A plain tar on this disk is not hashed: that would take longer than all the rest.
+    """
+    sha256 = key.removeprefix(_BLOBS)
+    head = next(chunks, b"")
+    whole = _with(head, chunks)
+    if key.startswith(_BLOBS) and head.startswith(_PACKED):
+        return verified(whole, sha256, size, f"{name}!{key}")
+    return whole
+
+
+def parts_of(blobs: Blobs, name: str, architecture: str, wanted: str) -> ImageParts:
+    """The documents of one image in an archive.
+
+    Raises:
+        FormatError: no image in it, several of them and none named, or one is damaged.
+    """
+    index = blobs.document(_INDEX)
+    if index is not None:
+        return _from_layout(blobs, index, name, architecture, wanted)
+    saved = blobs.document(_SAVED_LIST)
+    if saved is not None:
+        return _from_saved(blobs, saved, name, wanted)
+    raise FormatError("holds no image", where=name, hint=_HINT)
+
+
+def _from_saved(blobs: Blobs, data: bytes, name: str, wanted: str) -> ImageParts:
+    images = parse_saved_list(data, f"{name}!{_SAVED_LIST}")
+    found = [image for image in images if wanted in ("", *image.tags)]
+    if len(found) != 1:
+        tags = ", ".join(tag for image in images for tag in image.tags) or "without names"
+        raise FormatError(f"holds {len(images)} images: {tags}", where=name, hint=_which(name))
+    image = found[0]
+    config = _need(blobs, image.config, name)
+    return ImageParts(
+        config=check_parts(config, len(image.layers), f"{name}!{image.config}"),
+        config_digest=digest_of(config),
+        keys=image.layers,
+        stored_bytes=(0,) * len(image.layers),
+        tags=image.tags,
+    )
+
+
+def _from_layout(
+    blobs: Blobs, data: bytes, name: str, architecture: str, wanted: str
+) -> ImageParts:
+    entries = _entries(data, name)
+    images = [entry for entry in entries if not entry.attestation]
+    named = [e for e in images if wanted and wanted in (e.name, e.descriptor.digest)]
+    if not named and (wanted or len({e.name for e in images}) > 1):
+        names = ", ".join(e.name or e.descriptor.digest[:19] for e in images) or "nothing"
+        raise FormatError(f"holds {names}", where=name, hint=_which(name))
+    chosen = choose_platform(tuple(named or images), architecture, name)
+    index_digest = ""
+    for _ in range(_MAX_INDEX_DEPTH):
+        where = f"{name}!{chosen.descriptor.digest[:19]}"
+        document = parse_document(_blob(blobs, chosen.descriptor.digest, name), where)
+        if isinstance(document, Manifest):
+            return _from_manifest(blobs, document, chosen, index_digest, name)
+        index_digest = chosen.descriptor.digest
+        inner = choose_platform(document, architecture, where)
+        chosen = PlatformEntry(inner.descriptor, name=chosen.name)
+    raise FormatError("indexes are nested too deeply", where=name)
+
+
+def _from_manifest(
+    blobs: Blobs, manifest: Manifest, chosen: PlatformEntry, index_digest: str, name: str
+) -> ImageParts:
+    config = _blob(blobs, manifest.config.digest, name)
+    return ImageParts(
+        config=check_parts(config, len(manifest.layers), f"{name}!config"),
+        config_digest=manifest.config.digest,
+        keys=tuple(_blob_name(layer.digest) for layer in manifest.layers),
+        stored_bytes=tuple(layer.size_bytes for layer in manifest.layers),
+        manifest_digest=chosen.descriptor.digest,
+        index_digest=index_digest,
+        tags=(chosen.name,) if chosen.name else (),
+    )
+
+
+def _entries(data: bytes, name: str) -> tuple[PlatformEntry, ...]:
+    document = parse_document(data, f"{name}!{_INDEX}")
+    if isinstance(document, Manifest):
+        raise FormatError("is no index", where=f"{name}!{_INDEX}")
+    return document
+
+
+def _blob(blobs: Blobs, digest: str, name: str) -> bytes:
+    data = _need(blobs, _blob_name(digest), name)
+    if digest_of(data) != digest:
+        raise FormatError("is not what it is called", where=f"{name}!{_blob_name(digest)}")
+    return data
+
+
+def _need(blobs: Blobs, key: str, name: str) -> bytes:
+    data = blobs.document(key)
+    if data is None:
+        raise FormatError("is missing", where=f"{name}!{key}", hint="save the image again")
+    return data
+
+
+def _blob_name(digest: str) -> str:
+    return _BLOBS + digest.removeprefix("sha256:")
+
+
+def _small(source: ByteSource, name: str) -> bytes:
+    try:
+        if source.size_bytes > DOCUMENT_LIMIT_BYTES:
+            raise FormatError(f"{source.size_bytes} bytes are no document", where=name)
+        return source.read_at(0, source.size_bytes)
+    finally:
+        source.close()
+
+
+def _which(name: str) -> str:
+    return f"name one: image:./{name}#TAG"
