@@ -1,0 +1,1 @@
+"""Load: schedules, prompts, what a request's record says, and metrics of many. Pure."""
