@@ -13,7 +13,7 @@ from sparkproof.facts.release_layout import AttentionLayout
 from sparkproof.formats.python_source import brief
 from sparkproof.release.oracles import read_members
 from sparkproof.release.reading import find_function, guarded, run_function
-from sparkproof.release.symbolic import lookup
+from sparkproof.release.symbolic import classes
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.trace import Trace
 from sparkproof.release.symbolic.values import ClassValue, EnumValue, FuncValue, Seq, text_of
@@ -99,10 +99,10 @@ def _attempt(session: Session, item: object, guard: Condition | None) -> Attempt
     if not isinstance(item, EnumValue):
         raise FormatError("order holds something that is no backend")
     run = Run(session, Trace([]))
-    dotted = text_of(lookup.enum_value(run, item))
+    dotted = text_of(classes.enum_value(run, item))
     module_name, _, name = dotted.rpartition(".")
     owner = ClassValue(module_name, name)
-    found = lookup.class_node(run, owner)
+    found = classes.class_node(run, owner)
     if found is None:
         where = session.table.path_of(module_name)
         accept = all_of((*([guard] if guard is not None else []), Opaque(f"class {name}", where)))

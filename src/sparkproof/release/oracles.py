@@ -8,7 +8,14 @@ from typing import TypeVar
 
 from sparkproof.core.condition import Condition, Scalar, Setting
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.release_surface import Caller, CliName, Dispatch, Member, Oracle
+from sparkproof.core.observations.release_surface import (
+    Branch,
+    Caller,
+    CliName,
+    Dispatch,
+    Member,
+    Oracle,
+)
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import OracleLayout
 from sparkproof.formats.python_source import dotted_name
@@ -19,7 +26,7 @@ from sparkproof.release.reading import (
     read_branches,
     run_function,
 )
-from sparkproof.release.symbolic import lookup
+from sparkproof.release.symbolic import classes
 from sparkproof.release.symbolic.expressions import enum_members
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.modules import Module
@@ -29,7 +36,6 @@ from sparkproof.release.symbolic.values import (
     EnumValue,
     Foreign,
     FuncValue,
-    Lit,
     Seq,
     Table,
     Value,
@@ -100,7 +106,7 @@ class OracleReader:
         none: list[tuple[str, Scalar]] = [(path, None) for path in self._layout.assume_none]
         return (*self._layout.assume.items(), *none)
 
-    def _branches(self, function: FuncValue) -> tuple:  # type: ignore[type-arg]
+    def _branches(self, function: FuncValue) -> tuple[Branch, ...]:
         assume: dict[Condition, bool] = {
             Setting(path): value for path, value in self._layout.assume.items()
         }
@@ -114,7 +120,7 @@ class OracleReader:
             return ()
         run = Run(self._session, Trace([]))
         owner = run.module_name(module.name, self._layout.enum)
-        if not isinstance(owner, ClassValue) or not lookup.is_enum(run, owner):
+        if not isinstance(owner, ClassValue) or not classes.is_enum(run, owner):
             raise FormatError("no enumeration", where=f"{module.path}:{self._layout.enum}")
         return read_members(run, owner)
 
@@ -198,7 +204,7 @@ class OracleReader:
 
 def read_members(run: Run, owner: ClassValue) -> tuple[Member, ...]:
     """The members of an enumeration, with other names for one marked."""
-    found = lookup.class_node(run, owner)
+    found = classes.class_node(run, owner)
     if found is None:
         return ()
     module, node = found
@@ -207,9 +213,9 @@ def read_members(run: Run, owner: ClassValue) -> tuple[Member, ...]:
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         for target in targets:
             if isinstance(target, ast.Name) and not target.id.startswith("_"):
-                member = lookup.enum_member(run, owner, target.id)
+                member = classes.enum_member(run, owner, target.id)
                 alias = member.name if member.name != target.id else ""
-                label = text_of(lookup.enum_value(run, member))
+                label = text_of(classes.enum_value(run, member))
                 members.append(
                     Member(target.id, label, module.source(statement, owner.name), alias_of=alias)
                 )
@@ -286,6 +292,3 @@ def _attribute_names(node: ast.AST) -> tuple[str, ...]:
         return ()
     names = tuple(item.attr for item in node.elts if isinstance(item, ast.Attribute))
     return names if len(names) == len(node.elts) else ()
-
-
-__all__ = ["Lit", "OracleReader", "read_members"]

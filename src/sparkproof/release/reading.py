@@ -16,7 +16,6 @@ from sparkproof.core.observations.release_surface import (
     Predicate,
     Source,
 )
-from sparkproof.release.symbolic import lookup
 from sparkproof.release.symbolic.calls import bind, follow, setting_path
 from sparkproof.release.symbolic.frames import CONTROL_FLOW, Frame, Raised, UnreadableError
 from sparkproof.release.symbolic.interpreter import Run, Session
@@ -26,11 +25,9 @@ from sparkproof.release.symbolic.values import (
     NONE,
     ClassValue,
     FuncValue,
-    Lit,
     Seq,
     SettingValue,
     Special,
-    Unread,
     Value,
     text_of,
 )
@@ -213,9 +210,7 @@ def _decisions(path: Path[Ending], source: Source) -> list[Decision]:
     if isinstance(value, Seq) and len(value.items) == 2:
         answer, second = value.values
         reason = "" if second == NONE else text_of(second)
-    condition: Condition = Const(value=False) if isinstance(answer, Unread) else truth(answer)
-    if isinstance(answer, Unread):
-        condition = truth(answer)
+    condition = truth(answer)
     if isinstance(condition, Const):
         return [Decision(path.when, accepts=condition.value, reason=reason, source=source)]
     return [
@@ -247,14 +242,3 @@ def constant_defaults(function: FuncValue) -> tuple[tuple[str, Scalar], ...]:
         if isinstance(default, ast.Constant)
         and isinstance(default.value, str | int | float | bool | None)
     )
-
-
-__all__ = [
-    "Lit",
-    "constant_defaults",
-    "find_function",
-    "lookup",
-    "read_branches",
-    "read_predicate",
-    "run_function",
-]

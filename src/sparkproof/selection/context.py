@@ -23,7 +23,6 @@ from sparkproof.core.condition import (
     compare,
     evaluate,
     open_leaves,
-    render_condition,
     render_leaf,
 )
 from sparkproof.core.finding import Confidence
@@ -31,6 +30,7 @@ from sparkproof.core.observations.release_surface import Decision, Predicate, Re
 from sparkproof.selection.arithmetic import work_out
 from sparkproof.selection.request import GateAnswers
 from sparkproof.selection.settings import Settings
+from sparkproof.selection.words import say
 
 _PARALLEL = ("moe.moe_parallel_config.use_", "moe.moe_parallel_config.enable_")
 """Ways to spread experts over GPUs, each off unless the caller says otherwise."""
@@ -148,8 +148,10 @@ class Context:
         return tuple(dict.fromkeys(names))
 
     def blame(self, condition: Condition) -> Iterator[str]:
-        """What makes a condition fail, in words."""
-        yield from _blame(condition, self, wanted=Tri.YES)
+        """What makes a condition fail, in words: what the box could change comes first."""
+        found = dict.fromkeys(_blame(condition, self, wanted=Tri.YES))
+        tools = {gate.reason for name, gate in self.gates.items() if name.startswith("tool:")}
+        yield from sorted(found, key=lambda text: text not in tools)
 
     def confidence(self) -> Confidence:
         """The weakest of the gate answers that were used."""
@@ -165,9 +167,7 @@ def _blame(condition: Condition, context: Context, *, wanted: Tri) -> Iterator[s
             if evaluate(part, context) is wanted.negated():
                 yield from _blame(part, context, wanted=wanted)
     elif not isinstance(condition, Const) and evaluate(condition, context) is wanted.negated():
-        text = render_condition(condition)
         if isinstance(condition, Gate) and condition.name in context.gates:
-            text = context.gates[condition.name].reason or text
-            yield text
+            yield context.gates[condition.name].reason or condition.name
         elif isinstance(condition, DeviceTest | EnvTest | Setting | Gate):
-            yield text if wanted is Tri.NO else f"not {text}"
+            yield say(condition, held=wanted is Tri.NO)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from sparkproof.core.condition import TRUE, Condition, Const, Setting, all_of, any_of, negate
-from sparkproof.release.symbolic import lookup
+from sparkproof.release.symbolic import classes, lookup
 from sparkproof.release.symbolic.expressions import iterate
 from sparkproof.release.symbolic.frames import Frame, Raised, UnreadableError
 from sparkproof.release.symbolic.logic import truth
@@ -145,7 +145,7 @@ def _isinstance(arguments: list[Value], _: dict[str, Value], frame: Frame) -> Va
 def _is_a(value: Value, kind: Value, frame: Frame) -> bool | None:
     owner = value.owner if isinstance(value, EnumValue | Instance) else None
     if owner is not None and isinstance(kind, ClassValue):
-        return kind in lookup.lineage(frame.run, owner)
+        return kind in classes.lineage(frame.run, owner)
     if isinstance(kind, Foreign) and kind.name.startswith("enum."):
         return isinstance(value, EnumValue)
     names = {"str": str, "int": int, "bool": bool, "float": float}
@@ -160,7 +160,7 @@ def _is_a(value: Value, kind: Value, frame: Frame) -> bool | None:
 def _issubclass(arguments: list[Value], _: dict[str, Value], frame: Frame) -> Value:
     one, other = arguments
     if isinstance(one, ClassValue) and isinstance(other, ClassValue):
-        return Lit(other in lookup.lineage(frame.run, one))
+        return Lit(other in classes.lineage(frame.run, one))
     return frame.run.unread("issubclass()", frame)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sparkproof.core.condition import Condition, Const, Opaque, Scalar, Supports
 from sparkproof.formats.python_source import dotted_name
-from sparkproof.release.symbolic import builtin_calls, foreign_calls, lookup, method_calls
+from sparkproof.release.symbolic import builtin_calls, classes, foreign_calls, method_calls
 from sparkproof.release.symbolic.expressions import enum_members, table_get
 from sparkproof.release.symbolic.frames import Frame, Raised, Returned, UnreadableError
 from sparkproof.release.symbolic.logic import truth
@@ -99,7 +99,7 @@ def call_method(
 def _question(
     owner: ClassValue, name: str, arguments: list[Value], keywords: dict[str, Value], frame: Frame
 ) -> Value:
-    function = lookup.method(frame.run, owner, name, owner)
+    function = classes.method(frame.run, owner, name, owner)
     if function is None:
         return frame.run.unread(f"{owner.name}.{name}", frame)
     bound = bind(function, arguments, keywords, frame)
@@ -301,7 +301,7 @@ def _summarise(function: FuncValue, bound: list[tuple[str, Value]], frame: Frame
 def _construct(
     owner: ClassValue, arguments: list[Value], keywords: dict[str, Value], frame: Frame
 ) -> Value:
-    if lookup.is_enum(frame.run, owner):
+    if classes.is_enum(frame.run, owner):
         return _enum_by_value(owner, arguments, frame)
     scalars = [scalar_of(value) for value in arguments]
     if keywords or not all(known for known, _ in scalars):
@@ -311,7 +311,7 @@ def _construct(
 
 def _enum_by_value(owner: ClassValue, arguments: list[Value], frame: Frame) -> Value:
     pairs: list[tuple[Value, Value]] = [
-        (lookup.enum_value(frame.run, item), item)
+        (classes.enum_value(frame.run, item), item)
         for item in enum_members(owner, frame)
         if isinstance(item, EnumValue)
     ]

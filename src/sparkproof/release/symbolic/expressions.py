@@ -8,7 +8,8 @@ from typing import Any
 
 from sparkproof.core.condition import FALSE, TRUE, Condition, Const, all_of, any_of, negate
 from sparkproof.formats.python_source import brief
-from sparkproof.release.symbolic import lookup
+from sparkproof.release.symbolic import classes, lookup
+from sparkproof.release.symbolic.arithmetic import bin_op
 from sparkproof.release.symbolic.frames import Frame, Raised, UnreadableError
 from sparkproof.release.symbolic.logic import compare_values, is_logical, truth
 from sparkproof.release.symbolic.trace import if_else
@@ -139,73 +140,6 @@ def _looks_logical(node: ast.expr) -> bool:
     )
 
 
-def _bin_op(node: ast.BinOp, frame: Frame) -> Value:
-    left = frame.run.evaluate(node.left, frame)
-    right = frame.run.evaluate(node.right, frame)
-    if isinstance(left, Seq) and isinstance(right, Seq) and isinstance(node.op, ast.Add):
-        return Seq(left.kind, [*left.items, *right.items])
-    if isinstance(left, Lit) and isinstance(right, Lit):
-        return _arithmetic(node, left, right, frame)
-    if isinstance(left, Special):
-        return _capability_arithmetic(left, node.op, right, frame, node)
-    if isinstance(left, Text | Lit) and isinstance(node.op, ast.Add | ast.Mod):
-        return Text(text_of(left) + (text_of(right) if isinstance(node.op, ast.Add) else ""))
-    return _setting_arithmetic(node, left, right) or frame.run.unread(brief(node), frame, node)
-
-
-_SIGNS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-}
-
-
-def _setting_arithmetic(node: ast.BinOp, left: Value, right: Value) -> Value | None:
-    """Arithmetic on a property keeps its formula, to be worked out where it is known."""
-    sign = _SIGNS.get(type(node.op))
-    parts = [_operand(left), _operand(right)]
-    if sign is None or None in parts or not any(isinstance(v, SettingValue) for v in (left, right)):
-        return None
-    return SettingValue(f"({parts[0]} {sign} {parts[1]})")
-
-
-def _operand(value: Value) -> str | None:
-    if isinstance(value, SettingValue):
-        return value.path
-    is_number = isinstance(value, Lit) and type(value.value) is int
-    return str(value.value) if isinstance(value, Lit) and is_number else None
-
-
-def _arithmetic(node: ast.BinOp, left: Lit, right: Lit, frame: Frame) -> Value:
-    one, two = left.value, right.value
-    if isinstance(one, str) and isinstance(two, str) and isinstance(node.op, ast.Add):
-        return Lit(one + two)
-    if isinstance(one, int) and isinstance(two, int):
-        if isinstance(node.op, ast.Add):
-            return Lit(one + two)
-        if isinstance(node.op, ast.Sub):
-            return Lit(one - two)
-        if isinstance(node.op, ast.Mult):
-            return Lit(one * two)
-        if isinstance(node.op, ast.FloorDiv | ast.Mod) and two:
-            return Lit(one // two if isinstance(node.op, ast.FloorDiv) else one % two)
-    return frame.run.unread(brief(node), frame, node)
-
-
-def _capability_arithmetic(
-    left: Special, op: ast.operator, right: Value, frame: Frame, node: ast.BinOp
-) -> Value:
-    if left.kind == "major" and isinstance(op, ast.Mult) and right == Lit(10):
-        return Special("major-tens")
-    if left.kind == "major-tens" and isinstance(op, ast.Add) and right == Special("minor"):
-        return Special("capability-number")
-    if left.kind == "capability-number" and isinstance(op, ast.FloorDiv) and right == Lit(10):
-        return Special("major")
-    return frame.run.unread(brief(node), frame, node)
-
-
 def _joined(node: ast.JoinedStr, frame: Frame) -> Value:
     parts: list[Value] = []
     for item in node.values:
@@ -311,7 +245,7 @@ def iterate(source: Value, frame: Frame, node: ast.AST) -> list[tuple[Condition,
         return list(source.items)
     if isinstance(source, Table):
         return [(TRUE, key) for key, _ in source.items]
-    if isinstance(source, ClassValue) and lookup.is_enum(frame.run, source):
+    if isinstance(source, ClassValue) and classes.is_enum(frame.run, source):
         return [(TRUE, item) for item in enum_members(source, frame)]
     if isinstance(source, Special) and source.kind == "capability":
         return [(TRUE, Special("major")), (TRUE, Special("minor"))]
@@ -320,7 +254,7 @@ def iterate(source: Value, frame: Frame, node: ast.AST) -> list[tuple[Condition,
 
 def enum_members(owner: ClassValue, frame: Frame) -> list[Value]:
     """The members of an enumeration in order, other names for one left out."""
-    found = lookup.class_node(frame.run, owner)
+    found = classes.class_node(frame.run, owner)
     names = [
         target.id
         for statement in (found[1].body if found else [])
@@ -328,7 +262,7 @@ def enum_members(owner: ClassValue, frame: Frame) -> list[Value]:
         for target in statement.targets
         if isinstance(target, ast.Name) and not target.id.startswith("_")
     ]
-    members = [lookup.enum_member(frame.run, owner, item) for item in names]
+    members = [classes.enum_member(frame.run, owner, item) for item in names]
     return list(dict.fromkeys(members))
 
 
@@ -414,7 +348,7 @@ HANDLERS: dict[type[ast.expr], Handler] = {
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
     ast.IfExp: _if_exp,
-    ast.BinOp: _bin_op,
+    ast.BinOp: bin_op,
     ast.JoinedStr: _joined,
     ast.Subscript: _subscript,
     ast.ListComp: _comprehension,

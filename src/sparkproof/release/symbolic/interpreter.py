@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sparkproof.core.condition import Condition
 from sparkproof.core.observations.release_surface import Attempt
 from sparkproof.formats.python_source import brief
-from sparkproof.release.symbolic import calls, expressions, lookup, statements
+from sparkproof.release.symbolic import calls, classes, expressions, lookup, statements
 from sparkproof.release.symbolic.frames import Frame, UnreadableError
 from sparkproof.release.symbolic.modules import Module, ModuleTable
 from sparkproof.release.symbolic.trace import Budget, Trace
@@ -121,7 +121,7 @@ class Run:
 
     def method(self, owner: ClassValue, name: str, bound: Value) -> FuncValue | None:
         """A method of a class or its bases, bound as its decorators say."""
-        return lookup.method(self, owner, name, bound)
+        return classes.method(self, owner, name, bound)
 
     def unread(self, text: str, frame: Frame, node: ast.AST | None = None) -> Unread:
         """Something that was not understood, with its place."""
