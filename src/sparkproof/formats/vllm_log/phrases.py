@@ -19,6 +19,8 @@ _DIGITS = b"0123456789"
 _TEMPLATES = 16384
 _TEMPLATE_BYTES = 4096
 # Request logging: no two lines are alike, and what they quote is a client's, not vLLM's.
+_DEBUG = b"DEBUG "
+_WORD = re.compile(rb"[A-Za-z]+")
 _REQUESTS = (b"Received request ", b"Added request ", b"Generated response ")
 _ERRORS = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _NO_MESSAGE = (" ", "Traceback (", "Dumping ", "The above exception", "During handling of")
@@ -77,6 +79,36 @@ ACCESS = Interest(known=True)
 _TURNING = frozenset({"banner", "command", "engine", "ready", "failed", "dead", "shutdown"})
 
 
+class AnchorIndex:
+    """Finds which of many texts a line holds by the words it is made of.
+
+    A text is filed under a word that stands whole in it; one without such a word has to be
+    looked for in every line.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._by_word: dict[bytes, list[tuple[int, bytes]]] = {}
+        self._always: list[tuple[int, bytes]] = []
+        for position, text in enumerate(texts):
+            anchor = _without_digits(text)
+            whole = [
+                match[0]
+                for match in _WORD.finditer(anchor)
+                if _is_whole(match, anchor)
+            ]
+            filed = self._by_word.setdefault(max(whole, key=len), []) if whole else self._always
+            filed.append((position, anchor))
+
+    def find(self, key: bytes, words: set[bytes]) -> tuple[int, ...]:
+        """Positions of the texts in `key`, a line without digits, made of `words`."""
+        found = [position for position, anchor in self._always if anchor in key]
+        for word in words:
+            for position, anchor in self._by_word.get(word, ()):
+                if anchor in key:
+                    found.append(position)
+        return tuple(sorted(found))
+
+
 class PhraseIndex:
     """All wordings and probes, compiled, and the memory of templates."""
 
@@ -87,8 +119,8 @@ class PhraseIndex:
         self.probe_patterns = [
             re.compile(p.phrase.match) if p.phrase.match else None for p in probes
         ]
-        self._wording_bytes = [_without_digits(w.has) for w in wordings]
-        self._probe_bytes = [_without_digits(p.phrase.has) for p in probes]
+        self._wordings = AnchorIndex([w.has for w in wordings])
+        self._probes = AnchorIndex([p.phrase.has for p in probes])
         self._memory: dict[bytes, Interest | None] = {}
 
     def look_up(self, raw: bytes) -> Interest | None:
@@ -97,7 +129,7 @@ class PhraseIndex:
         memory = self._memory
         if key in memory:
             return memory[key]
-        if any(mark in raw for mark in _REQUESTS):
+        if any(mark in raw for mark in _REQUESTS) or _DEBUG in raw[:200]:
             return DULL
         if len(memory) >= _TEMPLATES:
             memory.clear()
@@ -111,8 +143,9 @@ class PhraseIndex:
     def _examine(self, raw: bytes, key: bytes) -> Interest:
         record = parse_line(raw)
         text = record.message.strip()
-        wordings = tuple(i for i, has in enumerate(self._wording_bytes) if has in key)
-        probes = tuple(i for i, has in enumerate(self._probe_bytes) if has in key)
+        words = set(_WORD.findall(key))
+        wordings = self._wordings.find(key, words)
+        probes = self._probes.find(key, words)
         return Interest(
             wordings=wordings,
             probes=probes,
@@ -123,6 +156,16 @@ class PhraseIndex:
             known=bool(record.level and record.time) or bool(wordings),
             turning=any(self.wordings[i].event in _TURNING for i in wordings),
         )
+
+
+def _is_whole(word: re.Match[bytes], anchor: bytes) -> bool:
+    """Whether a line that holds `anchor` holds this as a word of its own.
+
+    At the anchor's edges a word may be a part of a longer one, unless it is a name with
+    capitals: those are written out in the catalogue.
+    """
+    inside = word.start() and word.end() < len(anchor)
+    return bool(inside) or word[0] != word[0].lower()
 
 
 def _without_digits(text: str) -> bytes:
