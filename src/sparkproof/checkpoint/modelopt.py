@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from sparkproof.checkpoint.declared import NOT_LISTED, Declared, Listed, ignored, unreadable
 from sparkproof.checkpoint.layout import TOPIC, Module
 from sparkproof.checkpoint.matching import ExcludeList, Work, parents, shown
+from sparkproof.checkpoint.places import place
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
     Activations,
     DeclaredBy,
-    LayerClass,
     Note,
     QuantScheme,
 )
@@ -23,18 +21,6 @@ from sparkproof.formats.hf_config import QuantDeclaration
 
 MIXED = "MIXED_PRECISION"
 _UNREAD = (QuantScheme.UNKNOWN, Activations.UNKNOWN)
-_PLACES = (
-    (LayerClass.DRAFT, r"(^|\.)(mtp|draft|eagle)"),
-    (LayerClass.VISION, r"(^|\.)(visual|vision|vit|image|audio)"),
-    (LayerClass.LM_HEAD, r"(^|\.)(lm_head|output_layer)$"),
-    (LayerClass.EMBEDDING, r"(^|\.)(embed_tokens|embeddings|word_embeddings)$"),
-    (LayerClass.SHARED_EXPERT, r"\.shared_experts?(\.|$)"),
-    (LayerClass.EXPERTS, r"\.experts?(\.|$)"),
-    (LayerClass.ROUTER, r"\.(gate|router|shared_expert_gate)(\.|$)"),
-    (LayerClass.LINEAR_ATTENTION, r"\.(linear_attn|mamba|gdn)\.|\.mixer\.(in|out)_proj$"),
-    (LayerClass.ATTENTION, r"\.(self_attn|attention|attn)\.|\.mixer\.[qkvo]_proj$"),
-    (LayerClass.MLP, r"\.(mlp|feed_forward)\.|\.mixer\.(up|down)_proj$"),
-)
 
 
 class ModelOptUniform:
@@ -190,15 +176,6 @@ def _read_algorithm(block: QuantDeclaration) -> Declared:
     return Declared(
         scheme, DeclaredBy.DEFAULT, Evidence(block.where, what), activations, detail, variant
     )
-
-
-def place(name: str) -> LayerClass:
-    """The layer class that a module's name speaks of, `OTHER` where it does not."""
-    lowered = "." + name.lower()
-    for layer_class, pattern in _PLACES:
-        if re.search(pattern, lowered if pattern.startswith(r"\.") else lowered[1:]):
-            return layer_class
-    return LayerClass.OTHER
 
 
 def with_layers(block: QuantDeclaration, file: QuantDeclaration | None) -> QuantDeclaration:

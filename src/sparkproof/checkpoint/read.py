@@ -2,34 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from sparkproof.checkpoint.profile import profile_checkpoint
+from sparkproof.checkpoint.state_layout import read_state_layout
+from sparkproof.checkpoint.stored_units import sort_tensors
+from sparkproof.checkpoint.tensors import read_stored
+from sparkproof.checkpoint.weight_only import as_stored
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
+from sparkproof.core.observations.state_layout import StateLayout
+from sparkproof.core.unknown import Unknown
 from sparkproof.formats.hf_config import ModelConfig, parse_config, parse_hf_quant_config
+from sparkproof.formats.safetensors import ShardHeader
 
 CONFIG = "config.json"
 QUANT_CONFIG = "hf_quant_config.json"
 WANTED = (CONFIG, QUANT_CONFIG)
 """The files `read_checkpoint` looks at; a caller need read no other."""
+_STATE_TOPIC = "fit"
 
 
-def read_checkpoint(files: Mapping[str, bytes], name: str) -> CheckpointProfile:
-    """Profile a checkpoint from its metadata files.
+def read_checkpoint(
+    files: Mapping[str, bytes], name: str, headers: Sequence[ShardHeader] = ()
+) -> CheckpointProfile:
+    """Profile a checkpoint from its metadata files, and from its tensors where they are at hand.
 
     Args:
         files: file name to content; those in `WANTED` are read, others are left alone.
         name: what the user calls the checkpoint.
+        headers: of its shards; with none the profile says what is declared only.
 
     Raises:
         FormatError: neither file is there, or one is damaged; it names the field.
     """
     quant = parse_hf_quant_config(files[QUANT_CONFIG]) if QUANT_CONFIG in files else None
     if CONFIG in files:
-        return profile_checkpoint(parse_config(files[CONFIG]), quant, name)
-    if quant is None:
+        config = parse_config(files[CONFIG])
+    elif quant is not None:
+        config = ModelConfig(where=QUANT_CONFIG)
+    else:
         raise FormatError(
             f"no {CONFIG}", where=name, hint="name a checkpoint folder or its config.json"
         )
-    return profile_checkpoint(ModelConfig(where=QUANT_CONFIG), quant, name)
+    found = sort_tensors(headers)
+    config = as_stored(config, found)
+    profile = profile_checkpoint(config, quant, name)
+    state, odd = _state(files, config, name)
+    stored = read_stored(config, quant, found, len(headers), state) if headers else None
+    return msgspec.structs.replace(
+        profile,
+        state=state,
+        stored=stored,
+        max_position=state.max_position if state else 0,
+        state_unknowns=odd,
+        unknowns=(*profile.unknowns, *(stored.unknowns if stored else ())),
+        notes=(*profile.notes, *(stored.notes if stored else ())),
+    )
+
+
+def _state(
+    files: Mapping[str, bytes], config: ModelConfig, name: str
+) -> tuple[StateLayout | None, tuple[Unknown, ...]]:
+    """What each layer keeps; a config that does not tell is no reason to say nothing else."""
+    if config.bare_quantization or CONFIG not in files or not config.architectures:
+        return None, ()
+    try:
+        state = read_state_layout(files[CONFIG], quantization=files.get(QUANT_CONFIG), name=name)
+    except FormatError as error:
+        return None, (Unknown.from_error(error, _STATE_TOPIC),)
+    return state, ()

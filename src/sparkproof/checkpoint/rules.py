@@ -31,6 +31,13 @@ _NOTED = {
     "no-such-module": Confidence.SHOWN,
     "experts-borrowed": Confidence.SHOWN,
     "sources-disagree": Confidence.REPORTED,
+    "stored-otherwise": Confidence.SHOWN,
+    "scales-missing": Confidence.SHOWN,
+    "input-scales-missing": Confidence.SHOWN,
+    "draft-missing": Confidence.SHOWN,
+    "stored-twice": Confidence.SHOWN,
+    "shard-missing": Confidence.SHOWN,
+    "shard-damaged": Confidence.SHOWN,
 }
 
 
@@ -182,18 +189,27 @@ def _draft(profile: CheckpointProfile, read: Sequence[LayerFormat]) -> Iterable[
 
 
 def _kv(profile: CheckpointProfile, kv_cache_dtype: str) -> Iterable[Finding]:
-    if profile.kv_cache_scheme:
+    stored = profile.stored
+    if profile.kv_cache_scheme and stored and stored.shards and not stored.kv_scales:
+        yield _found(
+            "kv-scales-absent",
+            f"KV cache declared {profile.kv_cache_scheme}, and no scale of it is stored",
+            Confidence.SHOWN,
+            subject="kv-cache",
+        )
+    elif profile.kv_cache_scheme:
         yield _found(
             "kv-scales-declared",
             f"KV cache declared {profile.kv_cache_scheme}",
             Confidence.SHOWN,
             subject="kv-cache",
         )
-    elif kv_cache_dtype.startswith("fp8"):
+    elif kv_cache_dtype.startswith("fp8") and not (stored and stored.kv_scales):
+        told = "stored" if stored else "declared"
         yield _found(
             "kv-scales-missing",
-            f"{kv_cache_dtype} KV cache without declared scales",
-            Confidence.INFERRED,
+            f"{kv_cache_dtype} KV cache without {told} scales",
+            Confidence.SHOWN if stored else Confidence.INFERRED,
             subject="kv-cache",
         )
 

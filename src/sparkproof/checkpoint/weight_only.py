@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sparkproof.checkpoint.declared import NOT_LISTED, Declared, Listed, ignored, unreadable
 from sparkproof.checkpoint.layout import TOPIC, Module
 from sparkproof.checkpoint.matching import ExcludeList, Hit, Work, shown
+from sparkproof.checkpoint.stored_units import Sorted
 from sparkproof.core.errors import FormatError
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
@@ -15,7 +18,7 @@ from sparkproof.core.observations.checkpoint_profile import (
     QuantScheme,
 )
 from sparkproof.core.unknown import Unknown
-from sparkproof.formats.hf_config import QuantDeclaration
+from sparkproof.formats.hf_config import ModelConfig, QuantDeclaration
 from sparkproof.formats.hf_weight_only import LayerOverride, WeightOnly
 from sparkproof.formats.name_pattern import PATTERN_LIMIT, NamePattern, compile_regex
 
@@ -132,8 +135,12 @@ class WeightOnlyMethod:
             return self._settings.lm_head
         if "Linear" not in module.classes:
             return False
-        only = self._settings.only
-        return not only or any(part in name for part in only for name in module.names)
+        only, blocks = self._settings.only, self._settings.blocks
+        if self._method == "gptq" and only:
+            return any(part in name for part in only for name in module.names)
+        if self._method == "auto-round" and blocks:
+            return any(name.startswith(blocks) for name in module.names)
+        return True
 
     def _read(self, bits: int, group_size: int) -> Declared:
         settings = self._settings
@@ -169,6 +176,27 @@ class WeightOnlyMethod:
         return (
             Unknown(self._block.where, f"no scheme of this version: {self._default.detail}", TOPIC),
         ), ()
+
+
+def as_stored(config: ModelConfig, found: Sorted) -> ModelConfig:
+    """A declaration without a list of exceptions, with the list that vLLM makes for it.
+
+    AWQ and GPTQ checkpoints often say nothing of what they leave alone: vLLM looks at the
+    tensors' types (``maybe_update_config`` of auto_awq.py and auto_gptq.py, 0.33.0; of
+    awq_marlin.py and gptq_marlin.py, 0.20.0).
+    """
+    block = config.quantization
+    settings = block.weight_only if block else None
+    if block is None or settings is None or _METHODS.get(block.method) not in ("awq", "gptq"):
+        return config
+    if block.ignore or settings.only:
+        return config
+    plain = tuple(unit.module for unit in found.units if unit.is_plain)
+    if not plain:
+        return config
+    told = "modules_to_not_convert, as vLLM takes it from the tensors"
+    block = msgspec.structs.replace(block, ignore=plain, ignore_field=told)
+    return msgspec.structs.replace(config, quantization=block)
 
 
 def _plain(entry: str) -> bool:

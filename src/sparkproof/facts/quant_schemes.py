@@ -11,6 +11,23 @@ from sparkproof.core.observations.checkpoint_profile import Activations, QuantSc
 from sparkproof.facts.book import load_folder
 
 
+class StoredShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way in which a scheme's weights lie in a file.
+
+    Attributes:
+        weight: types of the weight tensor.
+        scale: types of its scales; empty where there are none.
+        spread: what one scale covers: ``tensor``, ``channel``, ``group``, ``block``; "" for
+            anything.
+        size: inputs of a group; 0 for any.
+    """
+
+    weight: tuple[str, ...]
+    scale: tuple[str, ...] = ()
+    spread: str = ""
+    size: int = 0
+
+
 class SchemeFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One scheme.
 
@@ -19,6 +36,9 @@ class SchemeFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         weight_bits, activation_bits: as stored and as multiplied.
         block: shape of the weights that share one scale, in words.
         modelopt: ModelOpt's ``quant_algo`` to the activations it stands for.
+        stored: how the weights lie in a checkpoint.
+        likely: among schemes that lie alike, what nothing else tells apart is taken for the
+            one of the highest number.
     """
 
     id: QuantScheme
@@ -31,6 +51,8 @@ class SchemeFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     checked: date
     modelopt: dict[str, Activations] = {}
+    stored: tuple[StoredShape, ...] = ()
+    likely: int = 0
 
 
 @cache

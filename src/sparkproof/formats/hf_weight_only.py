@@ -32,7 +32,8 @@ class WeightOnly(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         block: sides of a two-dimensional group.
         activation_order: columns are permuted by activation (``desc_act``).
         lm_head: the output layer is quantized too.
-        only: names or parts of names that are quantized; empty for all.
+        only: GPTQ's parts of names that are quantized; empty for all.
+        blocks: AutoRound's beginnings of names that are quantized; empty for all.
         overrides: exceptions in the order of the file.
         data_type: AutoRound's, e.g. ``int`` or ``mx_fp``.
         packing: AutoRound's ``packing_format``.
@@ -45,6 +46,7 @@ class WeightOnly(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     activation_order: bool = False
     lm_head: bool = False
     only: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
     overrides: tuple[LayerOverride, ...] = ()
     data_type: str = ""
     packing: str = ""
@@ -64,7 +66,8 @@ def parse_weight_only(block: Fields) -> WeightOnly:
         symmetric=_symmetric(block),
         activation_order=_flag(block, "desc_act"),
         lm_head=_flag(block, "lm_head"),
-        only=_only(block),
+        only=_names(block, ("modules_in_block_to_quantize",)),
+        blocks=_names(block, ("block_name_to_quantize", "to_quant_block_names")),
         overrides=(*_dynamic(block), *_extra(block)),
         data_type=block.text("data_type").lower(),
         packing=block.text("packing_format").lower(),
@@ -87,8 +90,8 @@ def _symmetric(block: Fields) -> bool:
     return not block.flag("zero_point", default=False)
 
 
-def _only(block: Fields) -> tuple[str, ...]:
-    for key in ("modules_in_block_to_quantize", "block_name_to_quantize", "to_quant_block_names"):
+def _names(block: Fields, keys: tuple[str, ...]) -> tuple[str, ...]:
+    for key in keys:
         value = block.raw.get(key)
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())

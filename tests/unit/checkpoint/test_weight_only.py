@@ -146,3 +146,11 @@ def test_a_field_of_the_wrong_type_is_named(more: Mapping[str, Any]) -> None:
 def test_a_pattern_that_cannot_be_read_leaves_the_layer_unknown() -> None:
     found = profile(QWEN3, {**GPTQ, "dynamic": {"-:(?<=x)mlp": {}}})
     assert lines(found, LayerClass.MLP) == [("unknown", "")]
+
+
+def test_blocks_by_the_beginning_of_a_name() -> None:
+    found = profile(QWEN3, {**ROUND, "block_name_to_quantize": "model.layers.0, model.layers.2"})
+    assert lines(found, LayerClass.MLP) == [
+        ("int4-w4a16", "layers 0, 2"),
+        ("unquantized", "layers 1, 3"),
+    ]

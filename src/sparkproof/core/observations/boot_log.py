@@ -92,6 +92,16 @@ class BackendSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft: bool = False
 
 
+class RefusalSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A candidate that the log says was refused; most such lines need the debug level."""
+
+    layer_class: str
+    scheme: str
+    backend: str
+    reason: str
+    line: int
+
+
 class FeatureSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A feature the log says is on or off; `why` is the line's own reason."""
 
@@ -218,6 +228,7 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     config: tuple[Argument, ...] = ()
     seen: tuple[Seen, ...] = ()
     backends: tuple[BackendSeen, ...] = ()
+    refusals: tuple[RefusalSeen, ...] = ()
     features: tuple[FeatureSeen, ...] = ()
     phases: tuple[PhaseSeen, ...] = ()
     warnings: tuple[WarningSeen, ...] = ()
@@ -253,6 +264,7 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             len({item.name for item in self.seen})
             + len(self.backends)
+            + len(self.refusals)
             + len(self.features)
             + len(self.phases)
             + len(self.arguments)

@@ -8,7 +8,6 @@ import msgspec
 
 from sparkproof.core.unknown import Unknown
 
-
 RELEASE_DEFAULT = "release-default"
 """An `ssm_dtype` that the release decides about, where neither flag nor config says."""
 
