@@ -19,8 +19,8 @@ class LogLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             unit last. ``backend``, ``candidates`` and ``why`` are taken by `layer_class` and
             `feature`.
         phase: the line marks the entry into this phase.
-        event: ``banner``, ``ready``, ``failed``, ``dead``, ``shutdown``, ``drafter``,
-            ``loaded`` ("" for none).
+        event: ``banner``, ``command``, ``engine``, ``ready``, ``failed``, ``dead``,
+            ``shutdown``, ``drafter``, ``loaded``, ``refused``, ``traffic`` ("" for none).
         expected: the phase by whose end every such boot has printed it ("" for not expected).
         gpu_only: expected only where the device is a GPU.
         releases: releases in which the wording exists, PEP 440 ("" for all that we read).

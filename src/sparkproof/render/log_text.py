@@ -71,7 +71,7 @@ def _identity(boot: BootLog) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     if boot.version:
         rows.append(("version", boot.version))
-    for name in ("architecture", "quantization_detected", "max_model_len"):
+    for name in ("architecture", "quantization_detected", "max_model_len", "device_name"):
         value = boot.first(name)
         if value is not None:
             rows.append((name.replace("_", " "), str(value)))
@@ -89,10 +89,16 @@ def _backends(boot: BootLog) -> list[tuple[Cell, ...]]:
         note = ", ".join(item.passed_over)
         over = Span(f"before it: {note}" if note else "", Style.DIM)
         rows.append((name, Span(item.backend, Style.STRONG), over))
+    for refused in boot.refusals:
+        name = f"{refused.layer_class} {refused.scheme}".strip()
+        why = Span(refused.reason[:120], Style.DIM)
+        rows.append((name, Span(f"refused {refused.backend}", Style.DIM), why))
     return rows
 
 
-_SHOWN_ELSEWHERE = frozenset({"architecture", "quantization_detected", "max_model_len"})
+_SHOWN_ELSEWHERE = frozenset(
+    {"architecture", "quantization_detected", "max_model_len", "device_name"}
+)
 
 
 def _values(boot: BootLog) -> list[tuple[Cell, ...]]:

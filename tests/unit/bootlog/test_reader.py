@@ -67,6 +67,19 @@ def test_a_whole_boot_in_detail() -> None:
     assert boot.traffic.responses_ok == 43
 
 
+def test_refused_candidates_come_with_their_reason(read_text: ReadText) -> None:
+    debug = "(EngineCore pid=9) DEBUG 11-29 20:42:11 [nvfp4.py:317] "
+    why = "kernel does not support current device cuda"
+    text = f"{debug}NvFp4 MoE backend 'FLASHINFER_TRTLLM' does not support the deployment "
+    boot = read_text(f"{HEAD}Loading weights took 1 seconds\n{text}configuration since {why}.\n")
+    refusal = boot.boots[-1].refusals[0]
+    assert (refusal.layer_class, refusal.backend, refusal.reason) == (
+        "experts",
+        "FLASHINFER_TRTLLM",
+        why,
+    )
+
+
 def test_the_drafter_and_its_features_are_told_apart() -> None:
     boot = read_file("cpu-0.32.0-mtp-hybrid.log")
     assert boot.first("block_size") == 384
@@ -95,6 +108,7 @@ PREFIXES = {
     "compose": "vllm-1  | ",
     "cri": "2026-08-03T12:00:00.1Z stderr F ",
     "ray": "(RayWorkerWrapper pid=77, ip=10.0.0.2) ",
+    "wrapped logger": "2025-06-27 12:57:51,690 - __main__ - INFO - ",
     "colour": "\x1b[0;36m",
 }
 

@@ -29,7 +29,7 @@ def _lines() -> list[bytes]:
 
 def test_nothing_is_overlooked() -> None:
     for line in _lines():
-        if len(line) > 4000 or b"DEBUG " in line[:200]:
+        if len(line) > 4000 or (b"DEBUG " in line[:200] and b"since" not in line):
             continue
         interest = INDEX.look_up(line)
         text = line.decode("utf-8", "replace")

@@ -19,6 +19,7 @@ from sparkproof.core.observations.boot_log import (
     Outcome,
     Phase,
     PhaseSeen,
+    RefusalSeen,
     Seen,
     WarningSeen,
 )
@@ -60,6 +61,7 @@ class BootBuilder:
         self._per_name: dict[str, int] = {}
         self._wordings: set[str] = set()
         self._backends: dict[tuple[str, str, str, bool], BackendSeen] = {}
+        self._refusals: dict[tuple[str, str], RefusalSeen] = {}
         self._features: dict[tuple[str, bool], FeatureSeen] = {}
         self._phases: dict[Phase, PhaseSeen] = {}
         self._warnings: dict[str, WarningSeen] = {}
@@ -95,7 +97,9 @@ class BootBuilder:
             self._arguments_text = groups["arguments"]
         if "config" in groups and not self._config_text:
             self._config_text = groups["config"]
-        if wording.layer_class:
+        if wording.event == "refused":
+            self._note_refusal(wording, groups, line)
+        elif wording.layer_class:
             self._note_backend(wording, groups, line)
         if wording.feature:
             key = (wording.feature, wording.on)
@@ -112,6 +116,14 @@ class BootBuilder:
         self._per_name[name] = count + 1
         value = parse_value(name, text[:_TEXT_CHARS])
         self._seen.append(Seen(name, value, line, record.process))
+
+    def _note_refusal(self, wording: LogLine, groups: dict[str, str], line: int) -> None:
+        name, reason = groups.get("backend", ""), groups.get("why", "")
+        if len(self._refusals) < _MOST:
+            seen = RefusalSeen(
+                wording.layer_class, wording.scheme, name, reason[:_TEXT_CHARS], line
+            )
+            self._refusals.setdefault((wording.id, name), seen)
 
     def _note_backend(self, wording: LogLine, groups: dict[str, str], line: int) -> None:
         name = groups.get("backend") or wording.why
@@ -194,6 +206,7 @@ class BootBuilder:
             config=config,
             seen=tuple(self._seen),
             backends=tuple(self._backends.values()),
+            refusals=tuple(self._refusals.values()),
             features=tuple(self._features.values()),
             phases=tuple(self._phases.values()),
             warnings=tuple(self._warnings.values()),

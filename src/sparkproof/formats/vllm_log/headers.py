@@ -22,7 +22,8 @@ _HEADER = re.compile(
 _PROCESS = re.compile(r"\(([^()]{1,80}?) pid=\d+[^()]*\) ?")
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _CARRIER = re.compile(
-    rf"(?:{_STAMP} (?:std(?:out|err) [FP] )?(?:[\w.-]+ [\w@./-]+\[\d+\]: )?"
+    rf"(?:{_STAMP} - [\w.]+ - [A-Z]+ - "
+    rf"|{_STAMP} (?:std(?:out|err) [FP] )?(?:[\w.-]+ [\w@./-]+\[\d+\]: )?"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w@./-]+(?:\[\d+\])?: "
     r"|[\w.-]+ +\| ?"
     r"|\[(?:rank|default)\d*\]:? ?)"

@@ -19,7 +19,9 @@ _DIGITS = b"0123456789"
 _TEMPLATES = 16384
 _TEMPLATE_BYTES = 4096
 # Request logging: no two lines are alike, and what they quote is a client's, not vLLM's.
+# At the debug level only the refusals of candidates are of interest.
 _DEBUG = b"DEBUG "
+_REFUSALS = (b"deployment configuration since ", b"attention backends are not valid")
 _WORD = re.compile(rb"[A-Za-z]+")
 _REQUESTS = (b"Received request ", b"Added request ", b"Generated response ")
 _ERRORS = frozenset({"ERROR", "CRITICAL", "FATAL"})
@@ -91,11 +93,7 @@ class AnchorIndex:
         self._always: list[tuple[int, bytes]] = []
         for position, text in enumerate(texts):
             anchor = _without_digits(text)
-            whole = [
-                match[0]
-                for match in _WORD.finditer(anchor)
-                if _is_whole(match, anchor)
-            ]
+            whole = [match[0] for match in _WORD.finditer(anchor) if _is_whole(match, anchor)]
             filed = self._by_word.setdefault(max(whole, key=len), []) if whole else self._always
             filed.append((position, anchor))
 
@@ -129,7 +127,7 @@ class PhraseIndex:
         memory = self._memory
         if key in memory:
             return memory[key]
-        if any(mark in raw for mark in _REQUESTS) or _DEBUG in raw[:200]:
+        if any(mark in raw for mark in _REQUESTS) or _is_chatter(raw):
             return DULL
         if len(memory) >= _TEMPLATES:
             memory.clear()
@@ -161,11 +159,15 @@ class PhraseIndex:
 def _is_whole(word: re.Match[bytes], anchor: bytes) -> bool:
     """Whether a line that holds `anchor` holds this as a word of its own.
 
-    At the anchor's edges a word may be a part of a longer one, unless it is a name with
-    capitals: those are written out in the catalogue.
+    At the anchor's edges a word may be a part of a longer one, unless it begins with a
+    capital: such words are written out in the catalogue.
     """
     inside = word.start() and word.end() < len(anchor)
-    return bool(inside) or word[0] != word[0].lower()
+    return bool(inside) or word[0][:1].isupper()
+
+
+def _is_chatter(raw: bytes) -> bool:
+    return _DEBUG in raw[:200] and not any(mark in raw for mark in _REFUSALS)
 
 
 def _without_digits(text: str) -> bytes:
