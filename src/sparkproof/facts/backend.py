@@ -78,6 +78,7 @@ class BackendNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         id: class name, as the release's source spells it; ``model/…`` for what every model
             of a kind needs whatever is selected.
         aliases: names of the same class in other releases.
+        speeds: what it is for single schemes, where that differs from `speed`.
         holds_for: releases it was read in, as a PEP 440 specifier.
     """
 
@@ -89,7 +90,12 @@ class BackendNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: date
     holds_for: str
     aliases: tuple[str, ...] = ()
+    speeds: dict[str, Speed] = {}
     note: str = ""
+
+    def speed_for(self, scheme: str) -> Speed:
+        """What an operator gets for layers of that scheme."""
+        return self.speeds.get(scheme, self.speed)
 
 
 @cache

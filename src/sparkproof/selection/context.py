@@ -148,10 +148,12 @@ class Context:
         return tuple(dict.fromkeys(names))
 
     def blame(self, condition: Condition) -> Iterator[str]:
-        """What makes a condition fail, in words: what the box could change comes first."""
+        """What makes a condition fail, in words: the device first, then what the box lacks."""
         found = dict.fromkeys(_blame(condition, self, wanted=Tri.YES))
         tools = {gate.reason for name, gate in self.gates.items() if name.startswith("tool:")}
-        yield from sorted(found, key=lambda text: text not in tools)
+        yield from sorted(
+            found, key=lambda text: (not text.startswith("capability "), text not in tools)
+        )
 
     def confidence(self) -> Confidence:
         """The weakest of the gate answers that were used."""

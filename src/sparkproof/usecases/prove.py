@@ -14,46 +14,36 @@ from sparkproof.adapters.store import ReceiptStore
 from sparkproof.checkpoint.effective import effective_formats
 from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.checkpoint.rules import judge_checkpoint
-from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.digest import digest, sha256_hex
-from sparkproof.core.errors import UnreachableError, UsageError
+from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.device_code import DeviceCode
-from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Artifact, Progress
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.redaction import redact_arguments, redact_environment
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import Alternative, Branch, ProofResult
-from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
+from sparkproof.facts.backend import backends
 from sparkproof.facts.book import find_device
-from sparkproof.facts.fallback import Fallback, fallbacks
 from sparkproof.facts.schema import Hardware
 from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.release.surface import read_surface
 from sparkproof.selection.predict import ATTENTION, oracle_of
 from sparkproof.usecases.envelope import make_report
-from sparkproof.usecases.fit_inputs import (
-    CheckpointFiles,
-    read_checkpoint_files,
-    read_deployment,
-)
-from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
-from sparkproof.usecases.prove_findings import (
-    criteria_of,
-    find_in_branches,
-    find_sampler,
-    summarize,
-)
+from sparkproof.usecases.fit_inputs import CheckpointFiles, read_checkpoint_files
+from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
+from sparkproof.usecases.prove_branch import Look
+from sparkproof.usecases.prove_findings import find_in_branches, find_sampler
+from sparkproof.usecases.prove_summary import criteria_of, summarize
 
 
 def prove(
@@ -142,7 +132,9 @@ def _look(
     deployment: Deployment,
     progress: Progress,
 ) -> tuple[Look, DeviceCode]:
-    surface = read_surface(artifact, oracles=_oracles(profile))
+    surface = read_surface(artifact, target=_markers(deployment.box), oracles=_oracles(profile))
+    if not surface.version:
+        raise FormatError("does not say which vLLM it is", where=artifact.name)
     location = artifact.location
     doors = [lambda: reopen(location)] if location else []
     code = read_device_code(artifact, device.capability, progress, more_doors=doors)
@@ -159,61 +151,17 @@ def _look(
     return look, code
 
 
+def _markers(box: Box) -> dict[str, str]:
+    return {
+        "platform_machine": box.platform,
+        "python_version": box.python,
+        "python_full_version": f"{box.python}.0",
+    }
+
+
 def _oracles(profile: CheckpointProfile) -> tuple[str, ...]:
     """What the checkpoint's layers can be decided by, whatever a release makes of them."""
     return tuple(sorted({*map(oracle_of, profile.formats), ATTENTION} - {""}))
-
-
-def prove_branches(look: Look, box: Box, arguments: SelectionArgs) -> tuple[Branch, ...]:
-    """One branch, or one each way where the box's tools are unstated and it matters."""
-    unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
-    if not unstated:
-        return (prove_branch(look, box, arguments, {}),)
-    branches = []
-    for answer in (True, False):
-        stated = msgspec.structs.replace(box, **dict.fromkeys(unstated, answer))
-        assumptions = {f"tool:{tool}": "yes" if answer else "no" for tool in unstated}
-        branches.append(prove_branch(look, stated, arguments, assumptions))
-    first, second = branches
-    if first.layers == second.layers:
-        return (msgspec.structs.replace(first, assumptions={}),)
-    return first, second
-
-
-def _alternatives(
-    look: Look, deployment: Deployment, arguments: SelectionArgs
-) -> tuple[Alternative, ...]:
-    """What would change the verdict or the picks, each proven before it is named."""
-    found = [_alternative(look, deployment.box, arguments, "as it is")]
-    for tool_answer in (True, False):
-        box = msgspec.structs.replace(deployment.box, nvcc=tool_answer, ninja=tool_answer)
-        if box != deployment.box and None not in (deployment.box.nvcc, deployment.box.ninja):
-            word = "with" if tool_answer else "without"
-            found.append(_alternative(look, box, arguments, f"{word} nvcc and ninja in the image"))
-    for fallback in fallbacks():
-        if _applicable(fallback, look.surface):
-            forced = parse_selection_args((*deployment.args, *fallback.arguments))
-            env = {**look.env, **fallback.variables}
-            changed = msgspec.structs.replace(look, env=env)
-            found.append(_alternative(changed, deployment.box, forced, fallback.change))
-    present = found[0]
-    return tuple(
-        item
-        for item in found[1:]
-        if (item.verdict, item.summary) != (present.verdict, present.summary)
-    )
-
-
-def _applicable(fallback: Fallback, surface: ReleaseSurface) -> bool:
-    """Whether the release has every flag and variable of it."""
-    return all(surface.option(flag) for flag in fallback.flags) and all(
-        name in surface.env_names for name in fallback.variables
-    )
-
-
-def _alternative(look: Look, box: Box, arguments: SelectionArgs, change: str) -> Alternative:
-    branches = prove_branches(look, box, arguments)
-    return Alternative(change, fold(branch.verdict for branch in branches), summarize(branches))
 
 
 def _report(
@@ -229,14 +177,14 @@ def _report(
     findings = (
         *_platform_findings(subject, deployment.box),
         *find_in_branches(branches, arguments),
-        *find_sampler(branches, deployment.box, look),
+        *find_sampler(deployment.box, look),
         *_environment_findings(look),
         *judge_checkpoint(look.profile, look.effective, kv_dtype),
     )
     criteria = criteria_of(branches)
     refused = [f for f in findings if f.rule == "deliver/other-platform"]
     verdict = fold([*(c.verdict for c in criteria), *(Verdict.FAIL for _ in refused)])
-    alternatives = _alternatives(look, deployment, arguments)
+    alternatives = find_alternatives(look, deployment, arguments)
     return make_report(
         "prove",
         ProofResult(
@@ -255,8 +203,8 @@ def _report(
         criteria=criteria,
         findings=findings,
         unknowns=_unknowns(look, code),
-        next_steps=_next_steps(verdict, deployment, alternatives),
-        facts=_facts(look.capability, branches),
+        next_steps=_next_steps(verdict, alternatives, findings),
+        facts=_facts(device, branches),
     )
 
 
@@ -312,22 +260,21 @@ def _environment_findings(look: Look) -> tuple[Finding, ...]:
 
 
 def _next_steps(
-    verdict: Verdict, deployment: Deployment, alternatives: tuple[Alternative, ...]
+    verdict: Verdict, alternatives: tuple[Alternative, ...], findings: tuple[Finding, ...]
 ) -> tuple[str, ...]:
-    if verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
-        good = [a for a in alternatives if a.verdict is Verdict.PASS]
-        steps = tuple(f"{item.change}: {item.summary}" for item in good[:2])
-        return steps or ("`sparkproof explain RULE` for each finding's rule says what to do",)
-    del deployment
-    return ()
+    if verdict not in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+        return ()
+    good = [item for item in alternatives if item.verdict is Verdict.PASS]
+    if good:
+        return tuple(f"{item.change}: {item.summary}" for item in good[:2])
+    return tuple(f"`sparkproof explain {finding.rule}`" for finding in findings[:1])
 
 
-def _facts(capability: ComputeCapability, branches: tuple[Branch, ...]) -> tuple[str, ...]:
+def _facts(device: Hardware, branches: tuple[Branch, ...]) -> tuple[str, ...]:
     layers = [layer.prediction for branch in branches for layer in branch.layers]
     classes = {item.implementation for item in layers if item and item.implementation}
-    return (f"hardware/{capability}", *(f"backends/{name}" for name in sorted(classes)))
-
-
-def deployment_from(path: Path) -> Deployment:
-    """Read a deployment TOML; its checkpoint is looked for beside it."""
-    return read_deployment(path)
+    return (
+        f"hardware/{device.id}",
+        "gates/operators",
+        *(f"backends/{name}" for name in sorted(classes & backends().keys())),
+    )

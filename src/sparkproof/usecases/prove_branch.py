@@ -234,6 +234,6 @@ def _proof_of(
         deliveries=tuple(deliveries),
         prediction=prediction,
         backend=backend.title,
-        speed=backend.speed.value,
+        speed=backend.speed_for(scheme).value,
         warning=bool(noted),
     )

@@ -1,43 +1,25 @@
-"""From the branches of a proof to findings, criteria, a summary and next steps. Pure."""
+"""From the branches of a proof to its findings. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sparkproof.core.delivery import Route
 from sparkproof.core.deployment import Box
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
-from sparkproof.core.prediction import Outcome
+from sparkproof.core.prediction import How
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
-from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.core.verdict import Verdict
+from sparkproof.devicecode.delivery import JIT_CACHE
 from sparkproof.facts.backend import Means, Speed
 from sparkproof.facts.sampler import sampler
 from sparkproof.usecases.prove_branch import TOOLS, Look
+from sparkproof.usecases.prove_summary import when
 
 _DENSE_ORACLES = "dense/"
 _MOE_ORACLES = "moe/"
 _BACKEND_FLAGS = {"--moe-backend": _MOE_ORACLES, "--linear-backend": _DENSE_ORACLES}
-
-
-def criteria_of(branches: Sequence[Branch]) -> tuple[Criterion, ...]:
-    """One criterion a layer class and branch; the verdict is their fold."""
-    return tuple(
-        Criterion(
-            name=criterion_name(layer, branch),
-            verdict=layer.verdict,
-            reason=layer.reason,
-            warning=layer.warning,
-        )
-        for branch in branches
-        for layer in branch.layers
-    )
-
-
-def criterion_name(layer: LayerProof, branch: Branch) -> str:
-    """``deliver/experts``, with layers and assumptions where there are some."""
-    parts = [layer.layers] if layer.layers else []
-    parts += [f"{name}={answer}" for name, answer in branch.assumptions.items()]
-    return f"deliver/{layer.subject}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def find_in_branches(branches: Sequence[Branch], arguments: SelectionArgs) -> tuple[Finding, ...]:
@@ -54,35 +36,28 @@ def find_in_branches(branches: Sequence[Branch], arguments: SelectionArgs) -> tu
     return tuple(_merged(found))
 
 
-def find_sampler(branches: Sequence[Branch], box: Box, look: Look) -> tuple[Finding, ...]:
+def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
     """The default sampler where no compiler is there for it."""
-    used = sampler().used(look.surface.version, look.env)
-    missing = [tool for tool in TOOLS if _stated(tool, branches, box) is False]
-    if not used or not missing:
+    used = sampler()
+    missing = [tool for tool in TOOLS if getattr(box, tool) is False]
+    unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
+    prebuilt = JIT_CACHE in box.packages
+    if prebuilt or not (missing or unstated) or not used.used(look.surface.version, look.env):
         return ()
-    message = (
-        f"{sampler().provider} compiles the default sampler at first use, and "
-        f"{' and '.join(missing)} may be missing"
-    )
+    absent = f"the box has no {' and no '.join(missing)}" if missing else ""
+    asked = f"{' and '.join(unstated)} may be missing" if unstated and not missing else ""
     return (
         Finding(
             rule="deliver/sampler-needs-compiler",
             severity=Severity.WARNING,
             confidence=Confidence.INFERRED,
-            message=message,
+            message=f"{used.provider} compiles the default sampler while the server starts, "
+            f"nothing stands in for it, and {absent or asked}",
             subject="sampler",
-            evidence=(Evidence("v1/sample/ops/topk_topp_sampler.py", sampler().source),),
-            remedy=f"set {sampler().variable}=0, or put nvcc and ninja into the image",
+            evidence=(Evidence("v1/sample/ops/topk_topp_sampler.py", used.source),),
+            remedy=f"set {used.variable}=0, or put nvcc and ninja into the image",
         ),
     )
-
-
-def _stated(tool: str, branches: Sequence[Branch], box: Box) -> bool | None:
-    """False where the tool is missing in the box or in one of the branches."""
-    if any(branch.assumptions.get(f"tool:{tool}") == "no" for branch in branches):
-        return False
-    stated: bool | None = getattr(box, tool)
-    return stated
 
 
 def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -124,8 +99,10 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
 def _delivery(layer: LayerProof, item: Delivery, branch: Branch) -> Iterator[Finding]:
     told = f"{item.what}: {item.reason}"
     if item.verdict is Verdict.FAIL and item.means == Means.NVCC.value:
-        yield _finding("deliver/no-compiler", Severity.ERROR, layer, told, item.evidence)
-    elif item.verdict is Verdict.FAIL and item.route == "dead-code":
+        assumed = f"{item.what}: {item.name} compiles it at first use, not possible {when(branch)}"
+        message = assumed if branch.assumptions else told
+        yield _finding("deliver/no-compiler", Severity.ERROR, layer, message, item.evidence)
+    elif item.verdict is Verdict.FAIL and item.route == Route.DEAD_CODE.value:
         yield _finding("deliver/dead-code", Severity.ERROR, layer, told, item.evidence)
     elif item.verdict is Verdict.FAIL:
         message = f"{told} ({item.name}); {_CRASH}"
@@ -133,8 +110,8 @@ def _delivery(layer: LayerProof, item: Delivery, branch: Branch) -> Iterator[Fin
     elif item.verdict is Verdict.INCONCLUSIVE:
         yield _finding("deliver/not-examined", Severity.WARNING, layer, told, item.evidence)
     elif item.warning and item.means == Means.NVCC.value:
-        when = "" if not branch.assumptions else _when(branch)
-        message = f"{item.reason}{when}"
+        how = when(branch) or "with nvcc and ninja"
+        message = f"compiled at first use by {item.name} {how}"
         yield _finding("deliver/compiled-at-first-use", Severity.WARNING, layer, message, ())
     elif item.warning:
         message = f"{item.name} comes as {item.reason}"
@@ -170,15 +147,8 @@ def _finding(
     )
 
 
-def _when(branch: Branch) -> str:
-    told = " and ".join(f"{k.partition(':')[2] or k}" for k in branch.assumptions)
-    answers = set(branch.assumptions.values())
-    word = "is there" if len(branch.assumptions) == 1 else "are there"
-    return f" if {told} {word}" if answers == {"yes"} else f" without {told}"
-
-
 def _half_forced(branches: Sequence[Branch], arguments: SelectionArgs) -> list[Finding]:
-    """One of the two backend flags given, while the other oracle picks on its own."""
+    """One of the two backend flags given, while the other oracle picks something else."""
     values = {
         "--moe-backend": arguments.moe_backend,
         "--linear-backend": arguments.linear_backend,
@@ -188,25 +158,32 @@ def _half_forced(branches: Sequence[Branch], arguments: SelectionArgs) -> list[F
         return []
     (flag,) = forced
     (other,) = set(values) - forced
-    left = [
-        layer
-        for layer in branches[0].layers
-        if layer.prediction and layer.prediction.oracle.startswith(_BACKEND_FLAGS[other])
-    ]
+    left = dict(_left_alone(branches, _BACKEND_FLAGS[other], values[flag]))
     if not left:
         return []
-    selected = (layer.prediction.selected for layer in left if layer.prediction)
-    picks = ", ".join(dict.fromkeys(name or "nothing" for name in selected))
     return [
         Finding(
             rule="select/half-forced",
             severity=Severity.WARNING,
             confidence=Confidence.SHOWN,
-            message=f"{flag} {values[flag]} does not reach these layers, which go to {picks}",
-            subject=", ".join(dict.fromkeys(layer.subject for layer in left)),
+            message=f"{flag} {values[flag]} does not reach these layers, which go to "
+            + ", ".join(dict.fromkeys(left.values())),
+            subject=", ".join(left),
             remedy=f"give {other} too, or neither",
         )
     ]
+
+
+def _left_alone(branches: Sequence[Branch], oracles: str, value: str) -> Iterator[tuple[str, str]]:
+    """(layer class, backend) of what the other oracle picks by itself, and otherwise."""
+    wanted = value.lower().replace("-", "_")
+    for branch in branches:
+        for layer in branch.layers:
+            found = layer.prediction
+            if found is None or not found.oracle.startswith(oracles) or found.how is not How.AUTO:
+                continue
+            if wanted not in found.selected.lower():
+                yield layer.subject, found.selected
 
 
 def _undecided(branches: Sequence[Branch]) -> Finding:
@@ -218,31 +195,4 @@ def _undecided(branches: Sequence[Branch]) -> Finding:
         confidence=Confidence.SHOWN,
         message=f"not stated whether the box has {told}: both ways are judged, the worse counts",
         remedy="state it in [box] of the deployment, or with --nvcc/--no-nvcc, --ninja/--no-ninja",
-    )
-
-
-def summarize(branches: Sequence[Branch]) -> str:
-    """The verdict's one line: what each quantized class runs on."""
-    told: list[str] = []
-    for branch in branches:
-        picks: dict[str, list[str]] = {}
-        for layer in branch.layers:
-            if layer.prediction and layer.prediction.oracle and layer.speed != "attention":
-                name = f"{layer.backend}, {layer.speed}" if layer.backend else "nothing"
-                picks.setdefault(name, []).append(layer.subject)
-        text = "; ".join(
-            f"{', '.join(dict.fromkeys(subjects))}: {name}" for name, subjects in picks.items()
-        )
-        told.append(f"{_when(branch).strip()}: {text}" if branch.assumptions else text)
-    return " | ".join(told) or "nothing is quantized: torch's own kernels"
-
-
-def refused(layer: LayerProof) -> tuple[tuple[str, str], ...]:
-    """(backend, reason) of the candidates passed over before the pick."""
-    if layer.prediction is None:
-        return ()
-    return tuple(
-        (step.backend, step.reason)
-        for step in layer.prediction.steps
-        if step.outcome is Outcome.REFUSED
     )

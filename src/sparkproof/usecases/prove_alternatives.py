@@ -1,0 +1,83 @@
+"""Every way a deployment can turn out: what was left unstated, and what could be changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sparkproof.core.deployment import Box, Deployment
+from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.results.proof import Alternative, Branch
+from sparkproof.core.selection_args import SelectionArgs
+from sparkproof.core.verdict import Verdict, fold
+from sparkproof.facts.fallback import Fallback, fallbacks
+from sparkproof.recipe.selection_args import parse_selection_args
+from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
+from sparkproof.usecases.prove_summary import summarize
+
+
+def prove_branches(look: Look, box: Box, arguments: SelectionArgs) -> tuple[Branch, ...]:
+    """One branch, or one each way where the box's tools are unstated and it matters."""
+    unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
+    if not unstated:
+        return (prove_branch(look, box, arguments, {}),)
+    branches = []
+    for answer in (True, False):
+        stated = msgspec.structs.replace(box, **dict.fromkeys(unstated, answer))
+        assumptions = {f"tool:{tool}": "yes" if answer else "no" for tool in unstated}
+        branches.append(prove_branch(look, stated, arguments, assumptions))
+    first, second = branches
+    if first.layers == second.layers:
+        return (msgspec.structs.replace(first, assumptions={}),)
+    return first, second
+
+
+def find_alternatives(
+    look: Look, deployment: Deployment, arguments: SelectionArgs
+) -> tuple[Alternative, ...]:
+    """What would change the verdict or the picks, each proven before it is named.
+
+    Another image is named with whatever it leads to, unless both fail; a flag only where it
+    passes.
+    """
+    present = _proven(look, deployment.box, arguments, "as it is")
+    images = [
+        item
+        for item in _other_images(look, deployment.box, arguments)
+        if not (item.verdict is Verdict.FAIL and present.verdict is Verdict.FAIL)
+    ]
+    flags = [item for item in _other_flags(look, deployment) if item.verdict is Verdict.PASS]
+    same = (present.verdict, present.summary)
+    return tuple(item for item in (*images, *flags) if (item.verdict, item.summary) != same)
+
+
+def _other_images(look: Look, box: Box, arguments: SelectionArgs) -> Iterator[Alternative]:
+    if any(getattr(box, tool) is None for tool in TOOLS):
+        return
+    for answer, word in ((True, "with"), (False, "without")):
+        other = msgspec.structs.replace(box, **dict.fromkeys(TOOLS, answer))
+        if other != box:
+            change = f"{word} {' and '.join(TOOLS)} in the image"
+            yield _proven(look, other, arguments, change)
+
+
+def _other_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
+    for fallback in fallbacks():
+        if _applicable(fallback, look.surface):
+            forced = parse_selection_args((*deployment.args, *fallback.arguments))
+            changed = msgspec.structs.replace(look, env={**look.env, **fallback.variables})
+            yield _proven(changed, deployment.box, forced, fallback.change)
+
+
+def _applicable(fallback: Fallback, surface: ReleaseSurface) -> bool:
+    """Whether the release has every flag and variable of it."""
+    return all(surface.option(flag) for flag in fallback.flags) and all(
+        name in surface.env_names for name in fallback.variables
+    )
+
+
+def _proven(look: Look, box: Box, arguments: SelectionArgs, change: str) -> Alternative:
+    branches = prove_branches(look, box, arguments)
+    verdict = fold(branch.verdict for branch in branches)
+    return Alternative(change, verdict, summarize(branches))

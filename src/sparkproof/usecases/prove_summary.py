@@ -1,0 +1,89 @@
+"""A proof in a few words: its criteria, and one line for the operator. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sparkproof.core.results.proof import Branch, LayerProof
+from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.facts.backend import Speed
+
+_TOLD = 2
+"""How many causes the one line names."""
+
+
+def criteria_of(branches: Sequence[Branch]) -> tuple[Criterion, ...]:
+    """One criterion a layer class and branch; the verdict is their fold."""
+    return tuple(
+        Criterion(
+            name=criterion_name(layer, branch),
+            verdict=layer.verdict,
+            reason=layer.reason,
+            warning=layer.warning,
+        )
+        for branch in branches
+        for layer in branch.layers
+    )
+
+
+def criterion_name(layer: LayerProof, branch: Branch) -> str:
+    """``deliver/experts``, with layers and assumptions where there are some."""
+    parts = [layer.layers] if layer.layers else []
+    parts += [f"{name}={answer}" for name, answer in branch.assumptions.items()]
+    return f"deliver/{layer.subject}" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def summarize(branches: Sequence[Branch]) -> str:
+    """What each quantized class runs on; where it can't, what stands in the way."""
+    told = []
+    for branch in branches:
+        good = branch.verdict in (Verdict.PASS, Verdict.SKIPPED)
+        text = _picks(branch) if good else _trouble(branch)
+        told.append(f"{when(branch)}: {text}" if branch.assumptions else text)
+    return " | ".join(told)
+
+
+def when(branch: Branch) -> str:
+    """``if nvcc is there``, ``without nvcc and ninja``; "" where nothing was assumed."""
+    if not branch.assumptions:
+        return ""
+    names = " and ".join(name.partition(":")[2] or name for name in branch.assumptions)
+    if set(branch.assumptions.values()) != {"yes"}:
+        return f"without {names}"
+    return f"if {names} {'is' if len(branch.assumptions) == 1 else 'are'} there"
+
+
+def _picks(branch: Branch) -> str:
+    picks: dict[str, list[str]] = {}
+    for layer in branch.layers:
+        asked = layer.prediction is not None and layer.prediction.oracle
+        if asked and layer.backend and layer.speed != Speed.ATTENTION.value:
+            picks.setdefault(f"{layer.backend}, {layer.speed}", []).append(layer.subject)
+    if not picks:
+        return "nothing is quantized: torch's own kernels"
+    return "; ".join(f"{_each(subjects)}: {name}" for name, subjects in picks.items())
+
+
+def _trouble(branch: Branch) -> str:
+    causes: dict[str, list[str]] = {}
+    for reason, subject in _decisive(branch):
+        causes.setdefault(reason, []).append(subject)
+    told = [f"{_each(subjects)}: {reason}" for reason, subjects in causes.items()]
+    more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
+    return "; ".join(told[:_TOLD]) + more
+
+
+def _decisive(branch: Branch) -> Iterator[tuple[str, str]]:
+    """(what stands in the way, layer class), delivery by delivery where there are some."""
+    for layer in branch.layers:
+        if layer.verdict is not branch.verdict:
+            continue
+        items = [item for item in layer.deliveries if item.verdict is layer.verdict]
+        for item in items:
+            yield f"{item.what}: {item.reason}", layer.subject
+        if not items:
+            yield layer.reason, layer.subject
+
+
+def _each(subjects: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(subjects))
