@@ -161,35 +161,45 @@ def _decode(text: bytes, where: str) -> dict[str, StoredTensor]:
         raise FormatError("the header does not begin with an object", where=where, offset=8)
     try:
         found = msgspec.json.decode(text, type=dict[str, StoredTensor])
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise FormatError(_told(error), where=where, offset=8) from error
     except RecursionError as error:
         raise FormatError("nested too deeply", where=where, offset=8) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _decode_slowly(text, where)
     found.pop(_METADATA, None)
     # The decoder keeps the last of two equal keys; the counts tell, unless something is escaped.
     if b"\\" in text or any(text.count(field) != len(found) for field in _FIELDS):
-        _refuse_duplicates(text, where)
+        return _decode_slowly(text, where)
     return found
+
+
+def _decode_slowly(text: bytes, where: str) -> dict[str, StoredTensor]:
+    """With every key looked at; free metadata may use the tensors' own words."""
+    try:
+        raw = json.loads(text, object_pairs_hook=_Unique(where).pairs)
+        raw.pop(_METADATA, None)
+        return msgspec.convert(raw, dict[str, StoredTensor])
+    except RecursionError as error:
+        raise FormatError("nested too deeply", where=where, offset=8) from error
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise FormatError(_told(error), where=where, offset=8) from error
+
+
+class _Unique:
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def pairs(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            [(again, _)] = Counter(key for key, _ in pairs).most_common(1)
+            raise FormatError(f"key `{_shown(again)}` stands twice", where=self._where, offset=8)
+        return found
 
 
 def _told(error: Exception) -> str:
     text = re.sub(r"`\$[^`]*`", "an entry", str(error))
     shown = "".join(char if char.isprintable() else "?" for char in text[:120])
     return f"no safetensors header: {shown[:1].lower()}{shown[1:]}"
-
-
-def _refuse_duplicates(text: bytes, where: str) -> None:
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            [(again, _)] = Counter(key for key, _ in pairs).most_common(1)
-            raise FormatError(f"key `{_shown(again)}` stands twice", where=where, offset=8)
-        return found
-
-    try:
-        json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:
-        raise FormatError("no safetensors header: not JSON", where=where, offset=8) from error
 
 
 def _shown(name: str) -> str:

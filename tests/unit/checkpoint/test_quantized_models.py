@@ -89,7 +89,7 @@ def test_stored_as_declared(name: str) -> None:
     found = stored(read(name))
     assert [item for item in found.formats if not item.agrees] == []
     assert {item.scheme for item in found.formats if item.layer_class in BODY} == {SCHEMES[name]}
-    assert found.notes == found.unknowns == ()
+    assert (found.notes, found.unknowns) == ((), ())
     assert found.bytes + (DATA / name / "model.safetensors.head").stat().st_size == SIZES[name]
 
 
