@@ -42,7 +42,11 @@ from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_inputs import CheckpointFiles, read_checkpoint_files
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
-from sparkproof.usecases.prove_findings import find_in_branches, find_sampler
+from sparkproof.usecases.prove_findings import (
+    find_in_branches,
+    find_sampler,
+    find_unread_release,
+)
 from sparkproof.usecases.prove_summary import criteria_of, summarize
 
 
@@ -178,6 +182,7 @@ def _report(
         *_platform_findings(subject, deployment.box),
         *find_in_branches(branches, arguments),
         *find_sampler(deployment.box, look),
+        *find_unread_release(branches, look.surface.version),
         *_environment_findings(look),
         *judge_checkpoint(look.profile, look.effective, kv_dtype),
     )

@@ -110,6 +110,7 @@ class _Prover:
         self._gates = answer_gates(look, box)
 
     def run(self) -> Iterator[LayerProof]:
+        yield from self._quantization_flag()
         for item in self._look.effective:
             yield self._layer(item)
         yield self._attention()
@@ -119,6 +120,20 @@ class _Prover:
         if LayerClass.VISION in classes and not self._arguments.text_only:
             yield self._always(VISION_KERNEL, VISION_ATTENTION)
         yield self._always("every-model", EVERY_MODEL)
+
+    def _quantization_flag(self) -> Iterator[LayerProof]:
+        """``--quantization`` that says something else than the checkpoint: not followed."""
+        wanted, declared = self._arguments.quantization, self._look.profile.quant_method
+        if not wanted or _same_method(wanted, declared):
+            return
+        seen = f"the checkpoint declares {declared}" if declared else "the checkpoint has none"
+        yield LayerProof(
+            subject="quantization-flag",
+            scheme="",
+            verdict=Verdict.INCONCLUSIVE,
+            reason=f"`--quantization {wanted}` is not followed here: {seen}",
+            deliveries=(),
+        )
 
     def _layer(self, item: EffectiveFormat) -> LayerProof:
         layer = item.effective
@@ -196,6 +211,12 @@ class _Prover:
             for need in backend.needs
             if need.applies(scheme, self._look.capability, self._look.surface.version)
         )
+
+
+def _same_method(wanted: str, declared: str) -> bool:
+    """``modelopt_fp4`` speaks of ``modelopt``, and so do hyphens for underscores."""
+    one, other = (text.lower().replace("-", "_") for text in (wanted, declared))
+    return bool(other) and (one.startswith(other) or other.startswith(one))
 
 
 def _without(layer: LayerFormat, verdict: Verdict, reason: str) -> LayerProof:

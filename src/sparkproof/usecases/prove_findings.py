@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from sparkproof.core.delivery import Route
 from sparkproof.core.deployment import Box
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
-from sparkproof.core.prediction import How
+from sparkproof.core.prediction import How, Prediction
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.devicecode.delivery import JIT_CACHE
-from sparkproof.facts.backend import Means, Speed
+from sparkproof.facts.backend import Means, Speed, backends
+from sparkproof.facts.releases import holds
 from sparkproof.facts.sampler import sampler
 from sparkproof.usecases.prove_branch import TOOLS, Look
 from sparkproof.usecases.prove_summary import when
@@ -58,6 +59,30 @@ def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
             remedy=f"set {used.variable}=0, or put nvcc and ninja into the image",
         ),
     )
+
+
+def find_unread_release(branches: Sequence[Branch], release: str) -> tuple[Finding, ...]:
+    """Picks whose needs were read in other releases than this one."""
+    picks = [layer.prediction for branch in branches for layer in branch.layers]
+    known = {backends()[p.implementation].holds_for for p in picks if p and _is_known(p)}
+    beyond = sorted(specifier for specifier in known if not holds(specifier, release))
+    if not beyond:
+        return ()
+    return (
+        Finding(
+            rule="deliver/release-not-read",
+            severity=Severity.WARNING,
+            confidence=Confidence.INFERRED,
+            message=f"what these backends need was read in vllm {', '.join(beyond)}, "
+            f"this is {release}",
+            subject="backends",
+            remedy="compare with the boot log of this release, or take a newer sparkproof",
+        ),
+    )
+
+
+def _is_known(prediction: Prediction) -> bool:
+    return prediction.implementation in backends()
 
 
 def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
