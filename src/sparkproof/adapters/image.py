@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from sparkproof.adapters.beside import Lookout
-from sparkproof.adapters.image_source import ImageParts, ImageSource
+from sparkproof.adapters.image_source import ImageSource
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.zip_artifact import slice_of_stream
 from sparkproof.core.errors import FormatError
@@ -20,34 +20,19 @@ from sparkproof.core.ports import (
     Progress,
 )
 from sparkproof.core.unknown import Unknown
+from sparkproof.formats.image_parts import ImageContents, ImageParts, LayerFate
 from sparkproof.formats.layer_index import LayerIndex, LayerReader
 from sparkproof.formats.layer_merge import LayerStack, Placed
 from sparkproof.formats.layer_plan import reason_to_skip
 from sparkproof.formats.layer_stream import open_layer
-from sparkproof.formats.python_sites import PythonView, find_python
-from sparkproof.formats.site_view import SiteFile, view_sites
+from sparkproof.formats.python_sites import find_python
+from sparkproof.formats.site_view import view_sites
 from sparkproof.formats.tar_stream import EntryKind, TarStream
 
 T = TypeVar("T")
 Look = Callable[[str, int, Iterator[bytes]], T]
 KeyedOffer = Callable[[str, str, int, Iterator[bytes]], None]
 """Given the layer's key, path, size and bytes of a file that may hold device code."""
-
-
-class LayerFate(NamedTuple):
-    """What became of one layer: bytes inside, or why it was not read."""
-
-    size_bytes: int = 0
-    skipped: str = ""
-
-
-class ImageContents(NamedTuple):
-    """Everything that one pass tells, but for what a look at device code found."""
-
-    parts: ImageParts
-    stack: LayerStack
-    python: PythonView
-    fates: tuple[LayerFate, ...]
 
 
 class ImageArtifact:
@@ -69,8 +54,6 @@ class ImageArtifact:
         self._progress = progress or NoProgress()
         self._all_layers = all_layers
         self._contents: ImageContents | None = None
-        self._files: dict[str, SiteFile] = {}
-        self._shadowed: dict[str, tuple[str, ...]] = {}
 
     @property
     def name(self) -> str:
@@ -82,6 +65,11 @@ class ImageArtifact:
         """None: layers are read once, by whoever opened them."""
         return None
 
+    @property
+    def source(self) -> ImageSource:
+        """Where it comes from."""
+        return self._source
+
     def contents(self) -> ImageContents:
         """The merged layers, the interpreter, and what became of each layer."""
         if self._contents is None:
@@ -90,11 +78,8 @@ class ImageArtifact:
 
     def members(self) -> tuple[Member, ...]:
         """As `Artifact.members`."""
-        self.contents()
-        return tuple(
-            Member(path, item.placed.file.size_bytes, item.placed.file.size_bytes)
-            for path, item in self._files.items()
-        )
+        sizes = ((p, item.placed.file.size_bytes) for p, item in self.contents().site.items())
+        return tuple(Member(path, size, size) for path, size in sizes)
 
     def unknowns(self) -> tuple[Unknown, ...]:
         """As `Artifact.unknowns`."""
@@ -122,9 +107,10 @@ class ImageArtifact:
                 self._contents = self._pass_over(offer)
             else:
                 self._again(offer)
-        keys = self._contents.parts.keys if self._contents else ()
+        contents = self.contents()
+        keys = contents.parts.keys
         shown: dict[str, tuple[str, T]] = {}
-        for path, item in self._files.items():
+        for path, item in contents.site.items():
             place = item.placed.file.place
             if (keys[item.placed.layer], place) in lookout.found:
                 shown[path] = (place, lookout.found[keys[item.placed.layer], place])
@@ -132,8 +118,7 @@ class ImageArtifact:
 
     def read(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """As `Artifact.read`; what was not kept costs another pass over its layer."""
-        self.contents()
-        file = self._files[path].placed.file
+        file = self.contents().site[path].placed.file
         if file.size_bytes > limit_bytes:
             raise FormatError(
                 f"holds {file.size_bytes} bytes where at most {limit_bytes} are read",
@@ -143,16 +128,14 @@ class ImageArtifact:
 
     def read_at(self, path: str, offset: int, length: int) -> bytes:
         """As `Artifact.read_at`."""
-        self.contents()
-        file = self._files[path].placed.file
+        file = self.contents().site[path].placed.file
         if file.text is not None:
             return file.read()[offset : offset + length]
         return slice_of_stream(self.stream(path), offset, length)
 
     def stream(self, path: str, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
         """As `Artifact.stream`; there is no checksum of its own, but the layer has one."""
-        self.contents()
-        return self._stream(path, self._files[path].placed, chunk_bytes)
+        return self._stream(path, self.contents().site[path].placed, chunk_bytes)
 
     def localize(self) -> Artifact:
         """Itself: nothing of an image goes to disk."""
@@ -183,16 +166,14 @@ class ImageArtifact:
 
     def _pass_over(self, offer: KeyedOffer | None) -> ImageContents:
         run = _Pass(self._source, self._progress, offer, all_layers=self._all_layers)
-        contents = run.in_order() if self._source.ordered else run.as_they_come()
-        self._files, self._shadowed = view_sites(contents.stack, contents.python)
-        return contents
+        return run.in_order() if self._source.ordered else run.as_they_come()
 
     def _again(self, offer: KeyedOffer) -> None:
         """Another pass, for members only."""
         contents = self.contents()
         keys = contents.parts.keys
         wanted: dict[str, dict[str, Placed]] = {}
-        for item in self._files.values():
+        for item in contents.site.values():
             layer = wanted.setdefault(keys[item.placed.layer], {})
             layer[item.placed.file.place] = item.placed
         for key, chunks in self._source.layers(lambda other: other in wanted):
@@ -274,7 +255,8 @@ class _Pass:
             LayerFate(sizes.get(number, 0), self._skipped.get(key, ""))
             for number, key in enumerate(parts.keys)
         )
-        return ImageContents(parts, stack, find_python(stack, parts.config), fates)
+        python = find_python(stack, parts.config)
+        return ImageContents(parts, stack, python, fates, *view_sites(stack, python))
 
     def _reason(self, parts: ImageParts, number: int, stack: LayerStack) -> str:
         if self._all_layers or not self._source.remote:

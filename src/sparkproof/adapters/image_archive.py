@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Protocol
 
 from sparkproof.adapters.beside import verified
-from sparkproof.adapters.image_source import READ_BYTES, ImageParts, check_parts, digest_of
+from sparkproof.adapters.image_source import READ_BYTES, check_parts, digest_of
 from sparkproof.adapters.sources import FileSource
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.ports import ByteSource
+from sparkproof.formats.image_parts import ImageParts
 from sparkproof.formats.layer_stream import open_layer
 from sparkproof.formats.oci import (
     DOCUMENT_LIMIT_BYTES,

@@ -5,34 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-import msgspec
-
 from sparkproof.core.digest import sha256_hex
 from sparkproof.core.errors import FormatError
+from sparkproof.formats.image_parts import ImageParts
 from sparkproof.formats.oci import ImageConfig, parse_config
 
 READ_BYTES = 1 << 20
-
-
-class ImageParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One image of one platform, but for the bytes of its layers.
-
-    Attributes:
-        config_digest: what engines call the image's id.
-        keys: how the source calls each layer, lowest first.
-        stored_bytes: of each layer; 0 where it is not known beforehand.
-        manifest_digest: of the platform's manifest; "" where the source has none.
-        index_digest: of the index above it; "" for none.
-        tags: names that the source gives the image.
-    """
-
-    config: ImageConfig
-    config_digest: str
-    keys: tuple[str, ...]
-    stored_bytes: tuple[int, ...]
-    manifest_digest: str = ""
-    index_digest: str = ""
-    tags: tuple[str, ...] = ()
 
 
 class ImageSource(Protocol):

@@ -32,7 +32,7 @@ from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 
 _HASH = re.compile(r"sha256=([0-9a-fA-F]{64})")
-_OPENABLE = (RefKind.WHEEL, RefKind.TREE)
+_OPENABLE = (RefKind.WHEEL, RefKind.TREE, RefKind.IMAGE)
 _SDIST_SUFFIXES = (".tar.gz", ".tgz")
 
 
@@ -63,6 +63,8 @@ def open_artifact(
     ref = parse_ref(ref) if isinstance(ref, str) else ref
     target = (target or Target()).check()
     _check_kind(ref)
+    if ref.kind is RefKind.IMAGE:
+        return _open_image(ref, target, offline=offline, progress=progress)
     if local := _local_path(ref):
         return open_local(local, ref)
     world = _World(cache or ArtifactCache(), offline, progress or NoProgress(), run)
@@ -167,8 +169,20 @@ def _check_kind(ref: Ref) -> None:
     if ref.kind not in _OPENABLE:
         raise UsageError(
             f"`{ref.display}`: this version can't look into {ref.kind.value}s yet",
-            hint="name a wheel (vllm==0.33.0) or an installed tree (tree:FOLDER)",
+            hint="name a wheel (vllm==0.33.0), an installed tree (tree:FOLDER) or an image",
         )
+
+
+def _open_image(
+    ref: Ref, target: Target, *, offline: bool, progress: Progress | None
+) -> tuple[Subject, Artifact]:
+    from sparkproof.adapters.open_image import (  # noqa: PLC0415 - wheels don't pay for it
+        identify_image,
+        open_image,
+    )
+
+    image = open_image(ref, target, offline=offline, progress=progress)
+    return identify_image(ref, image), image
 
 
 def _local_path(ref: Ref) -> Path | None:

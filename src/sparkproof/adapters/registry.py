@@ -16,10 +16,11 @@ import httpx2
 
 from sparkproof.adapters.beside import verified
 from sparkproof.adapters.http import DroppedError, FetchError, HttpClient, Remote
-from sparkproof.adapters.image_source import ImageParts, check_parts, digest_of
+from sparkproof.adapters.image_source import check_parts, digest_of
 from sparkproof.adapters.registry_login import RegistryLogin
 from sparkproof.core.errors import FormatError
 from sparkproof.core.image_name import DEFAULT_REGISTRY, DIGEST, ImageName
+from sparkproof.formats.image_parts import ImageParts
 from sparkproof.formats.json_object import Fields, parse_json_object
 from sparkproof.formats.oci import (
     DOCUMENT_LIMIT_BYTES,

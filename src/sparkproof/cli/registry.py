@@ -26,6 +26,13 @@ COMMANDS = (
     CommandEntry("prove", "prove", _P + "prove", "Prove a deployment before it is deployed"),
     CommandEntry("fit", "prove", _P + "fit", "Plan the KV pool to the digit, and the memory"),
     CommandEntry("wheel", "look", _P + "wheel", "Show what device code an artifact delivers"),
+    CommandEntry(
+        "image",
+        "look",
+        _P + "image",
+        "Show what is really in a container image",
+        ("show", "diff"),
+    ),
     CommandEntry("log", "look", _P + "log", "Read a vLLM log: facts, and a failure's cause"),
     CommandEntry(
         "receipt",

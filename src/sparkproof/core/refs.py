@@ -27,6 +27,8 @@ _REQUIREMENT = re.compile(
 _DIRECT = re.compile(rf"(?P<name>{_NAME})\s*(?:\[[^\]]*\])?\s*@\s*(?P<url>\S+)\s*(?:;.*)?\Z")
 _SDIST_SUFFIXES = (".tar.gz", ".tgz")
 _MAX_CHARS = 4096
+CONTAINER = "container:"
+"""Before the name of a container: stands for the image that it was made from."""
 
 
 class RefKind(StrEnum):
@@ -103,6 +105,8 @@ def parse_ref(text: str, default: RefKind = RefKind.WHEEL) -> Ref:
     text = text.strip()
     if not text or len(text) > _MAX_CHARS or "\0" in text:
         raise UsageError("the reference is empty or too long", hint="e.g. vllm==0.33.0")
+    if text.startswith(CONTAINER):
+        return Ref(RefKind.IMAGE, RefForm.NAME, text)
     prefix = _SCHEME.match(text)
     if prefix and prefix[1] in RefKind._value2member_map_:
         kind, value, explicit = RefKind(prefix[1]), prefix[2].strip(), True

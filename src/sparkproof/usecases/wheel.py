@@ -52,7 +52,7 @@ def look_at_wheel(
     )
     try:
         code = _read(artifact, None if archs_only else hardware, progress or NoProgress())
-        result = _result(artifact, code, None if archs_only else hardware)
+        result = describe_code(artifact, code, None if archs_only else hardware)
     finally:
         artifact.close()
     if archs_only:
@@ -67,7 +67,8 @@ def _read(artifact: Artifact, hardware: Hardware | None, progress: Progress) -> 
     return read_device_code(artifact, capability, progress, more_doors=doors)
 
 
-def _result(artifact: Artifact, code: DeviceCode, hardware: Hardware | None) -> WheelResult:
+def describe_code(artifact: Artifact, code: DeviceCode, hardware: Hardware | None) -> WheelResult:
+    """Rows of what was read, and for a device its routes."""
     holding = [library for library in code.libraries if library.containers]
     needed = {name for library in code.libraries for name in library.needed}
     toolkits = {library.toolkit for library in holding} | {item.toolkit for item in code.loose}

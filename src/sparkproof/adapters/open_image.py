@@ -1,0 +1,114 @@
+"""From the name of an image to its artifact: registry, archive, layout, engine, container."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparkproof.adapters.image import ImageArtifact
+from sparkproof.adapters.image_archive import open_saved
+from sparkproof.adapters.image_engine import (
+    Engine,
+    open_container_image,
+    open_engine_image,
+)
+from sparkproof.adapters.image_source import ImageSource
+from sparkproof.core.errors import UnreachableError, UsageError
+from sparkproof.core.image_name import parse_image_name
+from sparkproof.core.ports import Progress
+from sparkproof.core.refs import CONTAINER, Ref, RefForm, RefKind
+from sparkproof.core.subject import Subject
+from sparkproof.core.target import Target
+
+_ENGINE = "engine:"
+_ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}
+
+
+def open_image(
+    ref: Ref,
+    target: Target,
+    *,
+    progress: Progress | None = None,
+    offline: bool = False,
+    all_layers: bool = False,
+    engine: Engine | None = None,
+) -> ImageArtifact:
+    """Open an image; of a registry's, the documents are fetched, and layers when asked for.
+
+    Args:
+        ref: ``vllm/vllm-openai:TAG``, ``./image.tar``, ``./layout``, ``./image.tar#TAG``,
+            ``engine:NAME`` or ``container:NAME``.
+        all_layers: fetch those too whose build step tells what they hold.
+        engine: stands in for docker or podman.
+
+    Raises:
+        UsageError: no name of an image.
+        UnreachableError, FormatError: it can't be had, or is none.
+    """
+    source = _source(ref, target, offline=offline, engine=engine)
+    return ImageArtifact(source, progress=progress, all_layers=all_layers)
+
+
+def identify_image(
+    ref: Ref, artifact: ImageArtifact, *, name: str = "", version: str = ""
+) -> Subject:
+    """An image, by the digest of its config: the same from every source.
+
+    Args:
+        name: what it is about, once that is known.
+    """
+    source = artifact.source
+    parts = source.parts() if source.ordered else artifact.contents().parts
+    notes = ["its identity is the digest of its config, which every source shares"]
+    pin = parts.index_digest or parts.manifest_digest
+    if pin:
+        notes.append(f"pin {pin}")
+    return Subject(
+        kind=RefKind.IMAGE,
+        ref=ref.display,
+        identity=f"image:{parts.config_digest}",
+        name=name,
+        version=version,
+        verified=True,
+        size_bytes=sum(parts.stored_bytes),
+        notes=tuple(notes),
+    )
+
+
+def _source(ref: Ref, target: Target, *, offline: bool, engine: Engine | None) -> ImageSource:
+    architecture = _ARCHITECTURES.get(target.platform, target.platform)
+    value = ref.value
+    if ref.form is RefForm.PATH:
+        return _open_path(value, architecture)
+    if value.startswith(_ENGINE):
+        name = value.removeprefix(_ENGINE)
+        return open_engine_image(name, architecture=architecture, engine=engine)
+    if value.startswith(CONTAINER):
+        name = value.removeprefix(CONTAINER)
+        return open_container_image(name, architecture=architecture, engine=engine)
+    if Path(value).suffix in (".tar", ".tgz") and Path(value).is_file():
+        raise UsageError(f"`{value}` names an image in a registry", hint=f"./{value} is the file")
+    image = parse_image_name(value)
+    if offline:
+        raise UnreachableError(
+            f"{image.title} is in a registry, and images are not kept in the cache",
+            hint="save it to an archive (`docker image save`) and name the file",
+        )
+    from sparkproof.adapters.registry import RegistryClient, RegistryImage  # noqa: PLC0415 - HTTP
+
+    return RegistryImage(RegistryClient(image), architecture=architecture)
+
+
+def _open_path(value: str, architecture: str) -> ImageSource:
+    text, _, wanted = value.partition("#")
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"`{text}`: there is no such user here") from error
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:
+        raise UnreachableError(
+            f"{path.name[:200] or path} can't be found",
+            hint="name an archive, a layout folder, engine:NAME, or an image in a registry",
+        ) from error
+    return open_saved(path, architecture=architecture, wanted=wanted)

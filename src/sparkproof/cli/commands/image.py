@@ -1,0 +1,114 @@
+"""``sparkproof image REF`` and ``sparkproof image diff A B``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sparkproof.cli.options import device_option, offline_option, output_options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _ShowByDefault(click.Group):
+    """A first word that is no verb is what `show` takes."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            args = ["show", *args]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+def _image_options(function: F) -> F:
+    for option in (
+        output_options,
+        offline_option,
+        click.option("--all-layers", is_flag=True, help="Fetch layers whose build step tells all."),
+        click.option("--platform", default="aarch64", show_default=True, help="CPU of the box."),
+        device_option,
+    ):
+        function = option(function)
+    return function
+
+
+@click.group("image", cls=_ShowByDefault)
+def command() -> None:
+    """Show what is really in a container image, or what changes between two.
+
+    REF is an image in a registry (vllm/vllm-openai:v0.33.0), a saved archive (./image.tar), an
+    OCI layout (./folder), engine:NAME or container:NAME.
+    """
+
+
+@command.command("show")
+@click.argument("ref")
+@_image_options
+def show(
+    *,
+    ref: str,
+    device: str,
+    platform: str,
+    all_layers: bool,
+    offline: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Show what is really in an image, against its tag and labels (`image REF` does the same)."""
+    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.core.target import Target  # noqa: PLC0415
+    from sparkproof.render.image_text import render_image  # noqa: PLC0415
+    from sparkproof.usecases.image import look_at_image  # noqa: PLC0415
+
+    report = look_at_image(
+        ref,
+        device=device,
+        target=Target(platform=platform),
+        all_layers=all_layers,
+        offline=offline,
+        progress=make_progress(quiet=as_json),
+    )
+    raise SystemExit(emit(report, render_image, as_json=as_json, verbose=verbose))
+
+
+@command.command("diff")
+@click.argument("before")
+@click.argument("after")
+@_image_options
+def diff(
+    *,
+    before: str,
+    after: str,
+    device: str,
+    platform: str,
+    all_layers: bool,
+    offline: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Show what changes from image BEFORE to image AFTER; the verdict is that of AFTER."""
+    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.core.target import Target  # noqa: PLC0415
+    from sparkproof.render.image_text import render_image_diff  # noqa: PLC0415
+    from sparkproof.usecases.image import compare_images  # noqa: PLC0415
+
+    report = compare_images(
+        before,
+        after,
+        device=device,
+        target=Target(platform=platform),
+        all_layers=all_layers,
+        offline=offline,
+        progress=make_progress(quiet=as_json),
+    )
+    raise SystemExit(emit(report, render_image_diff, as_json=as_json, verbose=verbose))

@@ -1,0 +1,1 @@
+"""What is really in a container image, against what it says of itself."""
