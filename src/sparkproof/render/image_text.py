@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from sparkproof.core.observations.image import ImageObservation, LayerSeen, PackageSeen, ToolSeen
 from sparkproof.core.results.image import Change, ImageDiffResult, ImageResult
 from sparkproof.core.units import format_bytes
@@ -26,7 +28,8 @@ def render_image(result: ImageResult) -> list[Line]:
         (_layer_row(number, item) for number, item in enumerate(image.layers)),
         right=frozenset({1, 2}),
     )
-    return [*lines, line(), *render_wheel(result.code)]
+    # The libraries one by one are in the document; here they would bury the answer.
+    return [*lines, line(), *render_wheel(msgspec.structs.replace(result.code, libraries=()))]
 
 
 def render_image_diff(result: ImageDiffResult) -> list[Line]:
