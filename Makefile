@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 STAMP := $(VENV)/.dev
 
-.PHONY: help prove test check lint types unit bench schemas lock clean
+.PHONY: help prove test test-live check lint types unit bench schemas lock clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
 
 $(RUN): pyproject.toml requirements/run.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,15 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n auto
 
+LIVE := .venv-live
+
+$(LIVE)/bin/vllm: tests/live/make_env.sh tests/live/overrides.txt tests/live/shim/pyproject.toml
+	rm -rf $(LIVE)
+	tests/live/make_env.sh $(LIVE)
+
+test-live: $(STAMP) $(LIVE)/bin/vllm  ## boot a real vLLM on the CPU and compare it with the prediction
+	$(BIN)/pytest tests/live -m live
+
 bench: $(STAMP)  ## measure against unzip and cuobjdump on a real wheel
 	$(BIN)/python benchmarks/device_code.py
 
@@ -52,4 +61,4 @@ lock:  ## renew the locked versions and their hashes (needs uv)
 	$(LOCK) --group build --group dev --group oracle -c requirements/run.txt pyproject.toml -o requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LIVE) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from benchmarks.fit_peers import tables
 from tests.unit.memory.boots import Boot, read_boots
 
 from sparkproof.facts.memory_book import estimates
@@ -69,9 +70,7 @@ def fit_model(boots: Sequence[Boot]) -> Model:
     """Least absolute deviation over a grid; every box has the same weight."""
     per_box = {boot.box: sum(1 for other in boots if other.box == boot.box) for boot in boots}
     graphs = estimates()["graph_estimate"].value
-    grid = itertools.product(
-        [step / 10 for step in range(81)], [step / 200 for step in range(81)]
-    )
+    grid = itertools.product([step / 10 for step in range(81)], [step / 200 for step in range(81)])
 
     def loss(model: Model) -> float:
         return sum(
@@ -191,9 +190,7 @@ def main() -> None:
     show("pool from flags alone, constants as shipped", shipped(known))
     show("naive: utilization times total less weights", naive(known))
     if options.peers:
-        from benchmarks.fit_peers import compare  # noqa: PLC0415
-
-        compare(options.peers, boots)
+        tables(options.peers / "bin" / "python", boots)
 
 
 if __name__ == "__main__":

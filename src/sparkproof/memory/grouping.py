@@ -81,9 +81,14 @@ def group_layers(buckets: Sequence[Bucket], settings: Settings) -> Grouping:
         UsageError: pages that the release can't bring to one size, as it says itself.
     """
     merged = merge(buckets)
-    if not settings.hybrid_manager:
+    if not settings.hybrid_manager and not _one_type(merged):
         merged = merge([Bucket(_promote(b.spec, merged), b.count) for b in merged])
-    if len(merged) == 1 or _one_type(merged):
+        if not _one_type(merged):
+            raise UsageError(
+                "without the hybrid KV cache manager all layers have to be of one kind",
+                hint="leave --disable-hybrid-kv-cache-manager out",
+            )
+    if _one_type(merged):
         group = Group(merged)
         return Grouping((group,), group.block_bytes)
     try:
