@@ -6,9 +6,12 @@ import msgspec
 
 from sparkproof.bootlog.diagnosis import caches_prefixes, speculates
 from sparkproof.core.observations.boot_log import BackendSeen, BootLog
+from sparkproof.core.results.proof import Agreement
 
 _CLOSE = 0.02
-"""Relative difference that counts as agreement for sizes; printed values are rounded."""
+"""Relative difference that counts as agreement for sizes that are estimated."""
+_PRINTED = 0.0051
+"""Half of the last digit that the log prints of a concurrency."""
 
 
 class ExpectedBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,22 +34,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     kv_tokens: int | None = None
     max_concurrency: float | None = None
     features: dict[str, bool] = {}
-
-
-class Agreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of the comparison.
-
-    Attributes:
-        agrees: None where the log does not say.
-        likely: the likeliest reason of a difference ("" where they agree).
-    """
-
-    name: str
-    predicted: str
-    observed: str
-    agrees: bool | None
-    likely: str = ""
-    line: int = 0
+    flags: dict[str, str] = {}
 
 
 def compare_boot(expected: Expectation, boot: BootLog) -> tuple[Agreement, ...]:
@@ -59,6 +47,8 @@ def compare_boot(expected: Expectation, boot: BootLog) -> tuple[Agreement, ...]:
         agrees = None if not boot.version else not other_release
         likely = "another release or image than the one that was proven" if other_release else ""
         found.append(Agreement("version", expected.version, boot.version, agrees, likely))
+    flags = (_flag(name, value, boot) for name, value in expected.flags.items())
+    found += [row for row in flags if row is not None]
     found += [_backend(item, boot, other_release) for item in expected.backends]
     found += _numbers(expected, boot, other_release)
     found += [_feature(name, on, boot, other_release) for name, on in expected.features.items()]
@@ -78,9 +68,7 @@ def _backend(item: ExpectedBackend, boot: BootLog, other_release: bool) -> Agree
     seen = [
         b
         for b in boot.backends
-        if b.layer_class == item.layer_class
-        and b.draft == item.draft
-        and (not item.scheme or b.scheme == item.scheme)
+        if b.layer_class == item.layer_class and b.draft == item.draft and _same_scheme(item, b)
     ]
     if not seen:
         return Agreement(name, item.backend, "", None, "the log does not say")
@@ -91,6 +79,13 @@ def _backend(item: ExpectedBackend, boot: BootLog, other_release: bool) -> Agree
     return Agreement(
         name, item.backend, one.backend, False, _why(one, item, boot, other_release), one.line
     )
+
+
+def _same_scheme(item: ExpectedBackend, seen: BackendSeen) -> bool:
+    """Dense layers of several schemes stand side by side; elsewhere no scheme means any."""
+    if item.layer_class == "linear" or item.scheme:
+        return seen.scheme == item.scheme
+    return True
 
 
 def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other_release: bool) -> str:
@@ -109,24 +104,48 @@ def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other_release: 
 
 def _numbers(expected: Expectation, boot: BootLog, other_release: bool) -> list[Agreement]:
     rows = (
-        ("weights GiB", expected.weights_gib, ("load_gib", "weights_gib")),
-        ("block size", expected.block_size, ("block_size",)),
-        ("KV GiB", expected.kv_gib, ("kv_available_gib", "kv_reserved_gib", "kv_cpu_gib")),
-        ("KV tokens", expected.kv_tokens, ("kv_tokens",)),
-        ("maximum concurrency", expected.max_concurrency, ("max_concurrency_x",)),
+        ("weights GiB", expected.weights_gib, ("load_gib", "weights_gib"), None),
+        ("block size", expected.block_size, ("block_size",), 0.0),
+        ("KV GiB", expected.kv_gib, ("kv_available_gib", "kv_reserved_gib", "kv_cpu_gib"), None),
+        ("KV tokens", expected.kv_tokens, ("kv_tokens",), 0.0),
+        ("maximum concurrency", expected.max_concurrency, ("max_concurrency_x",), _PRINTED),
     )
     found = []
-    for name, predicted, names in rows:
+    for name, predicted, names, play in rows:
         if predicted is None:
             continue
         value = next((v for n in names if (v := boot.number_of(n)) is not None), None)
+        told = _number(predicted)
         if value is None:
-            found.append(Agreement(name, f"{predicted:g}", "", None, "the log does not say"))
+            found.append(Agreement(name, told, "", None, "the log does not say"))
             continue
-        agrees = abs(value - predicted) <= _CLOSE * max(abs(predicted), 1e-9)
+        allowed = _CLOSE * max(abs(predicted), 1e-9) if play is None else play
+        agrees = abs(value - predicted) <= allowed
         likely = "" if agrees else _why_number(name, predicted, value, boot, other_release)
-        found.append(Agreement(name, f"{predicted:g}", f"{value:g}", agrees, likely))
+        found.append(Agreement(name, told, _number(value), agrees, likely))
     return found
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def _flag(name: str, wanted: str, boot: BootLog) -> Agreement | None:
+    """One argument beside what the server says it parsed; None where it is not told."""
+    observed = boot.argument(name.removeprefix("--").replace("-", "_"))
+    if observed is None or wanted.startswith("{"):
+        return None
+    agrees = _plain(observed) == _plain(wanted)
+    likely = "" if agrees else "the server was started with other arguments"
+    return Agreement(name, wanted, observed, agrees, likely)
+
+
+def _plain(value: str) -> str:
+    text = value.strip().strip("'\"").lower().replace("-", "_")
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
 
 
 def _why_number(

@@ -8,14 +8,18 @@ from typing import Any
 
 import msgspec
 
+from sparkproof.adapters.log_sources import inspect_container, read_small
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
+from sparkproof.recipe.docker_inspect import MAX_BYTES as MAX_INSPECT_BYTES
+from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
 from sparkproof.usecases.fit_inputs import read_deployment
 
 
 def gather_deployment(
     reference: str,
     *,
+    checkpoint: str = "",
     artifact: str = "",
     device: str = "",
     vllm_args: Sequence[str] = (),
@@ -25,7 +29,7 @@ def gather_deployment(
     """What the command line describes.
 
     Args:
-        reference: a deployment TOML or a checkpoint.
+        reference: a deployment TOML, ``container:NAME``, saved inspect JSON, or a checkpoint.
         vllm_args: in place of the TOML's `args` where there are some.
         env: ``NAME=VALUE`` pairs, on top of the TOML's.
         box: fields of `Box`; None leaves what the TOML says.
@@ -35,9 +39,17 @@ def gather_deployment(
     """
     if reference.endswith(".toml"):
         base = read_deployment(Path(reference))
+    elif reference.startswith("container:"):
+        name = reference.removeprefix("container:")
+        base = deployment_of(parse_docker_inspect(inspect_container(name), reference), reference)
+    elif reference.endswith(".json") and Path(reference).name != "config.json":
+        saved = read_small(Path(reference), MAX_INSPECT_BYTES)
+        base = deployment_of(parse_docker_inspect(saved, reference), reference)
     else:
         base = Deployment(checkpoint=reference, name=Path(reference).name)
     changes: dict[str, Any] = {"env": {**base.env, **_variables(env)}}
+    if checkpoint:
+        changes["checkpoint"] = checkpoint
     if artifact:
         changes["artifact"] = artifact
     if device:

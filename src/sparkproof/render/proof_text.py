@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerFormat
 from sparkproof.core.prediction import How, Outcome, Step
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof, ProofResult
+from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 from sparkproof.render.report_text import VERDICT_STYLE
@@ -25,6 +26,7 @@ def render_proof(result: ProofResult) -> list[Line]:
         line(),
         heading("deliver", _delivered_to(result)),
         *(item for branch in result.branches for item in _deliver(branch)),
+        *_boot_log(result),
         *_alternatives(result),
     ]
 
@@ -157,7 +159,7 @@ def _delivery_row(item: Delivery, subjects: list[str]) -> tuple[Cell, ...]:
     warned = item.warning and item.verdict is Verdict.PASS
     word = "warn" if warned else item.verdict.value
     style = Style.WARN if warned else VERDICT_STYLE[item.verdict]
-    amount = f"{item.kernels} kernels, {', '.join(item.archs)}" if item.kernels else ""
+    amount = f"{plural(item.kernels, 'kernel')}, {', '.join(item.archs)}" if item.kernels else ""
     return (
         Span(word, style),
         item.name,
@@ -165,6 +167,24 @@ def _delivery_row(item: Delivery, subjects: list[str]) -> tuple[Cell, ...]:
         amount,
         item.reason,
         Span(", ".join(subjects), Style.DIM),
+    )
+
+
+def _boot_log(result: ProofResult) -> Iterator[Line]:
+    if result.boot_log is None:
+        return
+    yield line()
+    yield heading("boot log", f"{result.boot_log.log}, boot {result.boot_log.boot}")
+    word = {True: Span("agrees", Style.GOOD), False: Span("differs", Style.BAD)}
+    yield from table(
+        (
+            Span("not told", Style.DIM) if row.agrees is None else word[row.agrees],
+            row.name,
+            row.predicted,
+            row.observed if row.agrees is not True else "",
+            Span(row.likely if row.agrees is False else "", Style.DIM),
+        )
+        for row in result.boot_log.rows
     )
 
 

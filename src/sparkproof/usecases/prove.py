@@ -28,7 +28,7 @@ from sparkproof.core.results.proof import Alternative, Branch, ProofResult
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
-from sparkproof.core.verdict import Verdict, fold
+from sparkproof.core.verdict import Criterion, Verdict, fold
 from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.facts.backend import backends
@@ -42,12 +42,15 @@ from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_inputs import CheckpointFiles, read_checkpoint_files
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
-from sparkproof.usecases.prove_findings import (
-    find_in_branches,
+from sparkproof.usecases.prove_findings import find_in_branches
+from sparkproof.usecases.prove_log import with_log
+from sparkproof.usecases.prove_summary import criteria_of, summarize
+from sparkproof.usecases.prove_surroundings import (
+    find_ignored_variables,
+    find_other_platform,
     find_sampler,
     find_unread_release,
 )
-from sparkproof.usecases.prove_summary import criteria_of, summarize
 
 
 def prove(
@@ -57,11 +60,13 @@ def prove(
     offline: bool = False,
     progress: Progress | None = None,
     store: ReceiptStore | None = None,
+    log: str = "",
 ) -> Report[ProofResult]:
     """Prove a deployment.
 
     Args:
         deployment: with `checkpoint` as a path that exists here.
+        log: boot log to hold the proof against: a file, ``container:NAME`` or ``unit:NAME``.
         store: where the receipt goes; None for no receipt.
 
     Raises:
@@ -84,6 +89,8 @@ def prove(
     finally:
         artifact.close()
     report = _report(deployment, device, subject, look, code)
+    if log:
+        report = with_log(report, log, deployment)
     return report if store is None else _with_receipt(report, store, deployment, files)
 
 
@@ -177,18 +184,17 @@ def _report(
 ) -> Report[ProofResult]:
     arguments = parse_selection_args(deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
-    kv_dtype = arguments.kv_cache_dtype
+    elsewhere = find_other_platform(subject, deployment.box)
     findings = (
-        *_platform_findings(subject, deployment.box),
+        *elsewhere,
         *find_in_branches(branches, arguments),
         *find_sampler(deployment.box, look),
         *find_unread_release(branches, look.surface.version),
-        *_environment_findings(look),
-        *judge_checkpoint(look.profile, look.effective, kv_dtype),
+        *find_ignored_variables(look),
+        *judge_checkpoint(look.profile, look.effective, arguments.kv_cache_dtype),
     )
-    criteria = criteria_of(branches)
-    refused = [f for f in findings if f.rule == "deliver/other-platform"]
-    verdict = fold([*(c.verdict for c in criteria), *(Verdict.FAIL for _ in refused)])
+    criteria = (*map(_as_criterion, elsewhere), *criteria_of(branches))
+    verdict = fold(item.verdict for item in criteria)
     alternatives = find_alternatives(look, deployment, arguments)
     return make_report(
         "prove",
@@ -203,14 +209,18 @@ def _report(
             alternatives=alternatives,
         ),
         verdict=verdict,
-        summary=summarize(branches),
+        summary=elsewhere[0].message if elsewhere else summarize(branches),
         subjects=(subject,),
         criteria=criteria,
         findings=findings,
         unknowns=_unknowns(look, code),
-        next_steps=_next_steps(verdict, alternatives, findings),
+        next_steps=_next_steps(verdict, () if elsewhere else alternatives, findings),
         facts=_facts(device, branches),
     )
+
+
+def _as_criterion(finding: Finding) -> Criterion:
+    return Criterion(finding.rule, Verdict.FAIL, finding.message)
 
 
 def _redacted(deployment: Deployment) -> Deployment:
@@ -229,41 +239,6 @@ def _unknowns(look: Look, code: DeviceCode) -> tuple[Unknown, ...]:
     return (*look.surface.unknowns, *look.profile.unknowns, *code.unknowns)
 
 
-def _platform_findings(subject: Subject, box: Box) -> tuple[Finding, ...]:
-    platforms = {tag.rpartition("-")[2] for tag in subject.tags}
-    fits = not platforms or any(p == "any" or p.endswith(f"_{box.platform}") for p in platforms)
-    if fits:
-        return ()
-    return (
-        Finding(
-            rule="deliver/other-platform",
-            severity=Severity.ERROR,
-            confidence=Confidence.SHOWN,
-            message=f"built for {', '.join(sorted(platforms))}, the box is {box.platform}",
-            subject=subject.title,
-            remedy=f"name the requirement (--artifact vllm=={subject.version}) instead of a file",
-        ),
-    )
-
-
-def _environment_findings(look: Look) -> tuple[Finding, ...]:
-    known = set(look.surface.env_names)
-    if not known:
-        return ()
-    return tuple(
-        Finding(
-            rule="select/ignored-variable",
-            severity=Severity.WARNING,
-            confidence=Confidence.SHOWN,
-            message=f"vllm {look.surface.version} does not read {name}",
-            subject="environment",
-            remedy="drop it, and say what it was for with a flag of this release",
-        )
-        for name in sorted(look.env)
-        if name.startswith("VLLM_") and name not in known
-    )
-
-
 def _next_steps(
     verdict: Verdict, alternatives: tuple[Alternative, ...], findings: tuple[Finding, ...]
 ) -> tuple[str, ...]:
@@ -272,7 +247,7 @@ def _next_steps(
     good = [item for item in alternatives if item.verdict is Verdict.PASS]
     if good:
         return tuple(f"{item.change}: {item.summary}" for item in good[:2])
-    return tuple(f"`sparkproof explain {finding.rule}`" for finding in findings[:1])
+    return tuple(item.remedy or f"`sparkproof explain {item.rule}`" for item in findings[:1])
 
 
 def _facts(device: Hardware, branches: tuple[Branch, ...]) -> tuple[str, ...]:

@@ -83,6 +83,36 @@ class Alternative(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     summary: str
 
 
+class Agreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the comparison.
+
+    Attributes:
+        agrees: None where the log does not say.
+        likely: the likeliest reason of a difference ("" where they agree).
+    """
+
+    name: str
+    predicted: str
+    observed: str
+    agrees: bool | None
+    likely: str = ""
+    line: int = 0
+
+
+class LogComparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The proof held against a boot log.
+
+    Attributes:
+        log: what the log is called.
+        boot: which boot of the log, 1-based; the last one is compared.
+        rows: every predicted fact beside the observed one.
+    """
+
+    log: str
+    boot: int
+    rows: tuple[Agreement, ...]
+
+
 class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was seen, what will be selected, whether it is delivered.
 
@@ -102,6 +132,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profile: CheckpointProfile
     branches: tuple[Branch, ...]
     alternatives: tuple[Alternative, ...] = ()
+    boot_log: LogComparison | None = None
 
 
 DOCUMENTS = {"prove": ProofResult}

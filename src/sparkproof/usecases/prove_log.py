@@ -1,0 +1,188 @@
+"""Hold a proof against the boot log of the server that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from sparkproof.adapters.log_sources import open_log
+from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
+from sparkproof.core.memory_plan import KvPlan
+from sparkproof.core.observations.boot_log import BootLog
+from sparkproof.core.report import Report
+from sparkproof.core.results.proof import (
+    Agreement,
+    Branch,
+    LayerProof,
+    LogComparison,
+    ProofResult,
+)
+from sparkproof.core.unknown import Unknown
+from sparkproof.core.verdict import Criterion, Verdict, fold
+from sparkproof.memory.budget import GIB
+from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
+from sparkproof.usecases.fit_case import FitRequest, read_case
+from sparkproof.usecases.log import read_boots
+from sparkproof.usecases.prove_branch import ATTENTION_KERNEL
+
+_LOGGED_CLASS = {"experts": "experts", ATTENTION_KERNEL: "attention"}
+_KV_NAMES = ("kv_available_gib", "kv_reserved_gib")
+
+
+def with_log(report: Report[ProofResult], log: str, deployment: Deployment) -> Report[ProofResult]:
+    """The report with the comparison in it, and its verdict folded in.
+
+    Raises:
+        FormatError, UnreachableError, UsageError: the log can't be read, or is none of vLLM's.
+    """
+    assert report.result is not None
+    found, unknowns = compare_with_log(
+        log, report.result.release, deployment, report.result.branches
+    )
+    criterion, findings = judge_comparison(found)
+    return msgspec.structs.replace(
+        report,
+        verdict=fold((report.verdict, criterion.verdict)),
+        criteria=(*report.criteria, criterion),
+        findings=(*findings, *report.findings),
+        unknowns=(*report.unknowns, *unknowns),
+        result=msgspec.structs.replace(report.result, boot_log=found),
+    )
+
+
+def compare_with_log(
+    log: str, release: str, deployment: Deployment, branches: Sequence[Branch]
+) -> tuple[LogComparison, tuple[Unknown, ...]]:
+    """Compare with the last boot of a log.
+
+    The pool's bytes are taken from the log itself, so that tokens and concurrency show whether
+    the arithmetic agrees, whatever the memory was. Where the proof has several branches, the one
+    that agrees best is compared.
+
+    Raises:
+        FormatError, UnreachableError, UsageError: the log can't be read, or is none of vLLM's.
+    """
+    source = open_log(log)
+    reading = read_boots(source)
+    if not reading.boots:
+        raise FormatError("no boot of vLLM in it", where=source.name)
+    boot = reading.boots[-1]
+    plan, unknowns = _plan(boot, release, deployment)
+    flags = _flags(deployment.args)
+    compared = [
+        compare_boot(_expectation(release, branch, plan, boot, flags), boot) for branch in branches
+    ]
+    rows = max(compared, key=lambda found: sum(row.agrees is True for row in found))
+    return LogComparison(source.name, boot.number, rows), unknowns
+
+
+def judge_comparison(found: LogComparison) -> tuple[Criterion, tuple[Finding, ...]]:
+    """One criterion for the log, one finding a difference."""
+    differing = [row for row in found.rows if row.agrees is False]
+    agreeing = sum(row.agrees is True for row in found.rows)
+    findings = tuple(_finding(found.log, row) for row in differing)
+    if differing:
+        names = ", ".join(row.name for row in differing)
+        return Criterion("log", Verdict.FAIL, f"the log differs in {names}"), findings
+    if not agreeing:
+        reason = "the log states nothing that was predicted"
+        return Criterion("log", Verdict.INCONCLUSIVE, reason), ()
+    silent = sum(row.agrees is None for row in found.rows)
+    reason = f"{agreeing} predicted facts stand in the log, {silent} are not told there"
+    return Criterion("log", Verdict.PASS, reason), ()
+
+
+def _finding(log: str, row: Agreement) -> Finding:
+    return Finding(
+        rule="proof/log-differs",
+        severity=Severity.ERROR,
+        confidence=Confidence.SHOWN,
+        message=f"proven {row.predicted}, the log shows {row.observed}: {row.likely}",
+        subject=row.name,
+        evidence=(Evidence(where=log, what=row.observed, line=row.line),),
+        remedy="prove what really runs, or start what was proven",
+    )
+
+
+def _flags(arguments: Sequence[str]) -> dict[str, str]:
+    """Long flags with one value, as the user wrote them."""
+    found = {}
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and (equals or (following and not following.startswith("-"))):
+            found[name] = value if equals else following
+    return found
+
+
+def _expectation(
+    release: str, branch: Branch, plan: KvPlan | None, boot: BootLog, flags: dict[str, str]
+) -> Expectation:
+    tokens, concurrency = _nearest(plan, boot) if plan else (None, None)
+    return Expectation(
+        version=release,
+        backends=tuple(_backends(branch.layers)),
+        block_size=plan.block_size if plan else None,
+        kv_tokens=tokens,
+        max_concurrency=concurrency,
+        features={"prefix_caching": plan.prefix_caching} if plan else {},
+        flags=flags,
+    )
+
+
+def _nearest(plan: KvPlan, boot: BootLog) -> tuple[int, float]:
+    """Two printed decimals of GiB leave up to one block of play: take the count that is there."""
+    ends = [
+        (plan.tokens, plan.concurrency),
+        (plan.tokens_if_more, plan.concurrency_if_more),
+        (plan.tokens_if_less, plan.concurrency_if_less),
+    ]
+    printed = boot.number_of("kv_tokens")
+    return next((end for end in ends if end[0] == printed), ends[0])
+
+
+def _backends(layers: Sequence[LayerProof]) -> Iterator[ExpectedBackend]:
+    seen: set[tuple[str, str, str]] = set()
+    for layer in layers:
+        prediction = layer.prediction
+        if prediction is None or not prediction.oracle or not prediction.selected:
+            continue
+        logged = _LOGGED_CLASS.get(layer.subject, "linear")
+        family = prediction.oracle.partition("/")[2]
+        scheme = family if logged == "experts" or family == "nvfp4" else ""
+        key = (logged, scheme, prediction.selected)
+        if key not in seen:
+            seen.add(key)
+            yield ExpectedBackend(logged, prediction.selected, scheme)
+
+
+def _plan(
+    boot: BootLog, release: str, deployment: Deployment
+) -> tuple[KvPlan | None, tuple[Unknown, ...]]:
+    """The pool's cut, from the bytes that the log prints."""
+    pool_gib = next((v for name in _KV_NAMES if (v := boot.number_of(name)) is not None), None)
+    if pool_gib is None:
+        return None, ()
+    request = FitRequest(
+        checkpoint=deployment.checkpoint,
+        version=release,
+        argv=deployment.args,
+        device=deployment.device,
+        kv_gib=pool_gib,
+        total_gib=deployment.box.total_memory_gib,
+    )
+    try:
+        case = read_case(request)
+        plan = plan_kv(
+            case.shape(),
+            int(pool_gib * GIB),
+            rounding_bytes=ROUNDING_BYTES,
+            blocks=case.args.blocks_override,
+        )
+    except (UsageError, FormatError) as error:
+        why = f"the pool's arithmetic is not known here: {error.message}"
+        return None, (Unknown(deployment.checkpoint, why, topic="fit/kv", hint=error.hint),)
+    return plan, ()
