@@ -1,0 +1,76 @@
+"""A proof beside a boot log: exact where the log is exact, silent where it is."""
+
+from __future__ import annotations
+
+from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot
+from sparkproof.core.observations.boot_log import BackendSeen, BootLog, Outcome, Phase, Seen
+from sparkproof.core.results.proof import Agreement, LogComparison
+from sparkproof.core.verdict import Verdict
+from sparkproof.usecases.prove_log import _flags, judge_comparison
+
+
+def _boot(*seen: Seen, backends: tuple[BackendSeen, ...] = (), version: str = "") -> BootLog:
+    return BootLog(
+        number=1,
+        first_line=1,
+        last_line=9,
+        whole=True,
+        version=version,
+        outcome=next(iter(Outcome)),
+        reached=next(iter(Phase)),
+        seen=seen,
+        backends=backends,
+    )
+
+
+def _row(rows: tuple[Agreement, ...], name: str) -> Agreement:
+    return next(row for row in rows if row.name == name)
+
+
+def test_tokens_are_compared_to_the_token() -> None:
+    boot = _boot(Seen("kv_tokens", 604070, 3))
+    rows = compare_boot(Expectation(kv_tokens=617494), boot)
+    row = _row(rows, "KV tokens")
+    assert (row.agrees, row.predicted, row.observed) == (False, "617,494", "604,070")
+    assert row.likely
+
+
+def test_concurrency_is_compared_to_the_printed_digit() -> None:
+    boot = _boot(Seen("max_concurrency_x", 2.36, 3))
+    close = compare_boot(Expectation(max_concurrency=2.3556), boot)
+    far = compare_boot(Expectation(max_concurrency=2.3), boot)
+    assert _row(close, "maximum concurrency").agrees is True
+    assert _row(far, "maximum concurrency").agrees is False
+
+
+def test_dense_layers_of_another_scheme_do_not_contradict() -> None:
+    seen = BackendSeen("linear", "nvfp4", "FlashInferCutlassNvFp4LinearKernel", 4)
+    expected = Expectation(
+        backends=(
+            ExpectedBackend("linear", "CutlassFP8ScaledMMLinearKernel"),
+            ExpectedBackend("linear", "FlashInferCutlassNvFp4LinearKernel", "nvfp4"),
+        )
+    )
+    fp8, nvfp4 = compare_boot(expected, _boot(backends=(seen,)))
+    assert fp8.agrees is None
+    assert nvfp4.agrees is True
+
+
+def test_flags_are_read_as_the_user_wrote_them() -> None:
+    words = ("--max-model-len", "4096", "--moe-backend=marlin", "--enable-lora", "--trust")
+    assert _flags(words) == {"--max-model-len": "4096", "--moe-backend": "marlin"}
+
+
+def test_a_silent_log_proves_nothing() -> None:
+    silent = LogComparison("a.log", 1, (Agreement("version", "0.33.0", "", None),))
+    criterion, findings = judge_comparison(silent)
+    assert criterion.verdict is Verdict.INCONCLUSIVE
+    assert findings == ()
+
+
+def test_a_difference_fails_and_names_its_cause() -> None:
+    row = Agreement("experts nvfp4", "MARLIN", "VLLM_CUTLASS", False, "other flags", 7)
+    criterion, findings = judge_comparison(LogComparison("a.log", 1, (row,)))
+    assert criterion.verdict is Verdict.FAIL
+    assert findings[0].evidence[0].line == 7
+    assert "other flags" in findings[0].message
