@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -26,3 +27,14 @@ device_option = click.option(
 def output_options(function: F) -> F:
     """``--json`` and ``-v``."""
     return json_option(verbose_option(function))
+
+
+def receipt_options(function: F) -> F:
+    """``--receipt/--no-receipt`` and ``--store``."""
+    written = click.option(
+        "--receipt/--no-receipt", default=True, help="Write a receipt (default)."
+    )
+    folder = click.option(
+        "--store", type=click.Path(path_type=Path, file_okay=False), help="Receipts folder."
+    )
+    return written(folder(function))

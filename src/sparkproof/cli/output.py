@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 import msgspec
 
 from sparkproof import __version__
 from sparkproof.adapters.clock import SystemClock, timestamp
+from sparkproof.core.errors import ExitCode
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
 from sparkproof.core.text import encodable, map_text, visible
@@ -52,6 +53,14 @@ def emit(
     except BrokenPipeError:
         drop_stdout()
     return exit_code(report.verdict)
+
+
+def emit_or_interrupt(
+    report: Report[Any], body: Callable[[Any], Iterable[Line]], *, as_json: bool, verbose: bool
+) -> int:
+    """As `emit`; a run that somebody stopped shows what it has and ends as interrupted."""
+    code = emit(report, body, as_json=as_json, verbose=verbose)
+    return ExitCode.INTERRUPTED if getattr(report.result, "interrupted", False) else code
 
 
 def drop_stdout() -> None:

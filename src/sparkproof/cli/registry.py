@@ -34,12 +34,20 @@ COMMANDS = (
         ("show", "diff"),
     ),
     CommandEntry("log", "look", _P + "log", "Read a vLLM log: facts, and a failure's cause"),
+    CommandEntry("smoke", "live", _P + "smoke", "Ask a live server first things first; warm it up"),
     CommandEntry(
         "receipt",
         "know and keep",
         _P + "receipt",
         "List, show and verify receipts",
         ("list", "show", "verify"),
+    ),
+    CommandEntry(
+        "facts",
+        "know and keep",
+        _P + "facts",
+        "Put dated claims about vLLM to an artifact",
+        ("list", "show", "stale", "verify", "matrix"),
     ),
     CommandEntry("explain", "know and keep", _P + "explain", "Explain a rule, device or word"),
     CommandEntry(

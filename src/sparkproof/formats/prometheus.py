@@ -57,7 +57,7 @@ def total(samples: tuple[Sample, ...], name: str, **labels: str) -> float | None
         sample.value
         for sample in samples
         if sample.name == name
-        and not math.isnan(sample.value)
+        and math.isfinite(sample.value)
         and all(sample.labels.get(key) == value for key, value in labels.items())
     ]
     return sum(found) if found else None

@@ -8,7 +8,7 @@ from sparkproof.core.unknown import Unknown
 
 
 class Served(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One row of ``/v1/models``; `root` is only its last part, since paths are nobody's business."""
+    """One row of ``/v1/models``; of its `root` only the last part, since paths tell too much."""
 
     name: str
     max_model_len: int = 0

@@ -1,0 +1,111 @@
+"""Is it the server that was meant: version, names, metrics."""
+
+from __future__ import annotations
+
+import re
+
+from sparkproof.core.finding import Finding
+from sparkproof.core.observations.exchange import Exchange
+from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.core.server_port import Failure
+from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.formats.vllm_metrics import missing_names
+from sparkproof.gates.pages import make_finding
+
+_UNSTAMPED = re.compile(r"0\.0\.|0\.1\.dev|dev0\b|unknown", re.IGNORECASE)
+_LOCAL = re.compile(r"\+.*\Z")
+Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
+
+
+def judge_server(result: SmokeResult) -> Judged:
+    """Version, names and metrics."""
+    parts = [_version(result), _names(result), _metrics(result)]
+    return (
+        tuple(criterion for criterion, _ in parts),
+        tuple(finding for _, findings in parts for finding in findings),
+    )
+
+
+def _version(result: SmokeResult) -> tuple[Criterion, tuple[Finding, ...]]:
+    name, version = "smoke/version", result.snapshot.version
+    wanted = result.expected.version
+    where = f"{result.snapshot.address}/version"
+    if not version:
+        finding = make_finding("smoke/not-vllm", where=where, what="no version in the answer")
+        return Criterion(name, Verdict.INCONCLUSIVE, finding.message), (finding,)
+    if _UNSTAMPED.match(version):
+        finding = make_finding("smoke/version-unstamped", where=where, what=version)
+        return Criterion(name, Verdict.FAIL, f"{version}: {finding.message}"), (finding,)
+    if wanted and _LOCAL.sub("", version) != _LOCAL.sub("", wanted):
+        source = result.expected.version_from or "the deployment"
+        message = f"the server says {version}, {source} says {wanted}"
+        finding = make_finding("smoke/version-differs", message, where=where, what=version)
+        return Criterion(name, Verdict.FAIL, message), (finding,)
+    told = (
+        f", as {result.expected.version_from or 'expected'}"
+        if wanted
+        else ", compared with nothing"
+    )
+    return Criterion(name, Verdict.PASS, f"vLLM {version}{told}"), ()
+
+
+def _names(result: SmokeResult) -> tuple[Criterion, tuple[Finding, ...]]:
+    name = "smoke/names"
+    served = [model.name for model in result.snapshot.models]
+    absent = [wanted for wanted in result.expected.names if wanted not in served]
+    findings = [
+        make_finding(
+            "smoke/name-not-served",
+            f"`{wanted}` is not served; /v1/models lists {', '.join(served) or 'nothing'}",
+            where=f"{result.snapshot.address}/v1/models",
+            what=", ".join(served),
+        )
+        for wanted in absent
+    ]
+    findings += [
+        finding
+        for exchange in result.exchanges
+        if exchange.label.startswith(("alias/", "gateway/")) and not exchange.ok
+        for finding in (_unreachable(exchange, result),)
+    ]
+    tried = sum(e.label.startswith(("alias/", "gateway/")) for e in result.exchanges)
+    if findings:
+        return Criterion(name, Verdict.FAIL, findings[0].message), tuple(findings)
+    if not served:
+        return Criterion(name, Verdict.INCONCLUSIVE, "/v1/models lists nothing"), ()
+    reach = f", {tried} reached" if tried else ""
+    return Criterion(name, Verdict.PASS, f"{', '.join(served)}{reach}"), ()
+
+
+def _unreachable(exchange: Exchange, result: SmokeResult) -> Finding:
+    kind, _, name = exchange.label.partition("/")
+    through = f" through {result.gateway}" if kind == "gateway" else ""
+    says = exchange.detail or f"{exchange.status} {exchange.body[:160]}"
+    rule = "smoke/gateway-name" if kind == "gateway" else "smoke/name-not-served"
+    return make_finding(
+        rule, f"`{name}` does not answer{through}: {says}", where=exchange.path, what=says
+    )
+
+
+def _metrics(result: SmokeResult) -> tuple[Criterion, tuple[Finding, ...]]:
+    name, counts = "smoke/metrics", result.snapshot.counts
+    if counts is None:
+        why = next((u.why for u in result.snapshot.unknowns if u.topic == "metrics"), "no /metrics")
+        return Criterion(name, Verdict.INCONCLUSIVE, why), ()
+    missing = missing_names(counts)
+    if not missing:
+        return Criterion(name, Verdict.PASS, "every name that the gates read is there"), ()
+    message = f"{len(missing)} names are not there: {', '.join(missing[:3])}"
+    finding = make_finding(
+        "smoke/metric-missing", message, where="/metrics", what=", ".join(missing)
+    )
+    return Criterion(name, Verdict.PASS, message, warning=True), (finding,)
+
+
+def failure_words(exchange: Exchange) -> str:
+    """Why an exchange is not ok, in a few words."""
+    if exchange.failure is not Failure.NONE:
+        return exchange.detail or exchange.failure.value
+    if exchange.stream and exchange.stream.error:
+        return exchange.stream.error[:160]
+    return f"{exchange.status} {exchange.body[:160]}"

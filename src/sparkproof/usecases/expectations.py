@@ -1,0 +1,110 @@
+"""What a deployment promises about its server, and what a boot log adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sparkproof.adapters.log_sources import open_log
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.errors import UsageError
+from sparkproof.core.observations.boot_log import BootLog
+from sparkproof.core.results.smoke import Expected, LogSays
+from sparkproof.recipe.vllm_args import parse_serve_args
+from sparkproof.usecases.log import read_boots
+
+_EXACT = re.compile(r"(?:[a-z]+:)?vllm(?:\[[^]]*\])?\s*==\s*([^\s;,]+)\Z")
+_WHEEL = re.compile(r"(?:.*/)?vllm-([^-/]+)-.*\.whl\Z")
+
+
+def expected_of(
+    deployment: Deployment | None, *, version: str = "", names: Sequence[str] = ()
+) -> Expected:
+    """What was promised: the deployment's words, and the user's on top.
+
+    Raises:
+        UsageError: the deployment's arguments are nonsense.
+    """
+    if deployment is None:
+        return Expected(version=version, version_from="--expect", names=tuple(names))
+    args = parse_serve_args(deployment.args)
+    stated = version or artifact_version(deployment.artifact)
+    return Expected(
+        version=stated,
+        version_from="--expect" if version else f"the artifact {deployment.artifact}",
+        names=(
+            *names,
+            *(deployment.served_names or values_of(deployment.args, "--served-model-name")),
+        ),
+        tool_parser=(values_of(deployment.args, "--tool-call-parser") or ("",))[0],
+        reasoning_parser=(values_of(deployment.args, "--reasoning-parser") or ("",))[0],
+        drafts=args.speculation is not None,
+        kv_dtype=args.kv_dtype,
+        prefix_caching=args.prefix_caching,
+    )
+
+
+def artifact_version(artifact: str) -> str:
+    """The version that an artifact's name claims; "" where it claims none."""
+    found = _EXACT.match(artifact) or _WHEEL.match(artifact)
+    return found[1] if found else ""
+
+
+def values_of(arguments: Sequence[str], flag: str) -> tuple[str, ...]:
+    """The values after a flag, or behind its ``=``."""
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name.replace("_", "-") == flag:
+            if equals:
+                return (value,)
+            rest = arguments[place + 1 :]
+            end = next((n for n, word in enumerate(rest) if word.startswith("--")), len(rest))
+            return tuple(rest[:end])
+    return ()
+
+
+def log_says(source: str) -> LogSays:
+    """What the last boot in a log says about silent features.
+
+    Raises:
+        FormatError, UnreachableError, UsageError: no log of vLLM, or it can't be read.
+    """
+    boot = read_boots(open_log(source)).boots[-1]
+    on = next((f for f in reversed(boot.features) if f.feature == "async_scheduling"), None)
+    eager = _flag(boot, "enforce_eager")
+    sizes = [int(n) for n in re.findall(r"\d+", boot.argument("cudagraph_capture_sizes") or "")]
+    return LogSays(
+        async_scheduling=on.on if on else _flag(boot, "async_scheduling"),
+        async_why=on.why if on else "",
+        eager=eager,
+        largest_graph=max(sizes, default=_number(boot, "max_cudagraph_capture_size")),
+        max_num_seqs=_number(boot, "max_num_seqs"),
+        speculative_tokens=_drafted(boot),
+    )
+
+
+def _flag(boot: BootLog, name: str) -> bool | None:
+    return {"True": True, "False": False}.get(boot.argument(name) or "")
+
+
+def _number(boot: BootLog, name: str) -> int:
+    text = boot.argument(name) or ""
+    return int(text) if text.isdecimal() else 0
+
+
+def _drafted(boot: BootLog) -> int:
+    found = re.search(
+        r"num_speculative_tokens\D{1,4}(\d+)", boot.argument("speculative_config") or ""
+    )
+    return int(found[1]) if found else 0
+
+
+def refuse_model(served: Sequence[str], wanted: str) -> str:
+    """The name to use: the one asked for, else the first that is served.
+
+    Raises:
+        UsageError: nothing is served, and no name was given.
+    """
+    if wanted or served:
+        return wanted or served[0]
+    raise UsageError("the server lists no model", hint="name one with --model")

@@ -1,0 +1,172 @@
+"""What every gate on a live server does alike: ask, scrape, keep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from sparkproof.adapters.store import ReceiptStore
+from sparkproof.core.errors import FormatError, UnreachableError
+from sparkproof.core.finding import Confidence, Finding, Severity
+from sparkproof.core.observations.exchange import Exchange
+from sparkproof.core.observations.server_snapshot import EngineCounts, Served, ServerSnapshot
+from sparkproof.core.receipt import Receipt
+from sparkproof.core.refs import RefKind
+from sparkproof.core.report import Report
+from sparkproof.core.server_port import Ask, Failure, Reply, ServerPort
+from sparkproof.core.subject import Subject
+from sparkproof.core.unknown import Unknown
+from sparkproof.formats.openai_answer import (
+    ModelList,
+    Tokens,
+    VersionAnswer,
+    error_message,
+    parse_as,
+)
+from sparkproof.formats.vllm_metrics import read_counts
+from sparkproof.load.observe import observe
+from sparkproof.receipts.receipt import seal
+
+T = TypeVar("T")
+_LOOK_S = 20.0
+
+
+class Session:
+    """Asks one server and keeps every exchange in order."""
+
+    def __init__(self, port: ServerPort) -> None:
+        self.port = port
+        self.exchanges: list[Exchange] = []
+
+    async def ask(self, ask: Ask) -> Exchange:
+        """One request."""
+        exchange = observe(ask, await self.port.send(ask))
+        self.exchanges.append(exchange)
+        return exchange
+
+    async def ask_together(self, asks: Iterable[Ask]) -> tuple[Exchange, ...]:
+        """Several at once."""
+        return tuple(await asyncio.gather(*map(self.ask, asks)))
+
+    async def counts(self) -> EngineCounts | None:
+        """A scrape; None where there is none to be had."""
+        reply = await self.port.send(Ask("metrics", "/metrics", timeout_s=_LOOK_S))
+        try:
+            return read_counts(reply.body, "/metrics") if reply.ok else None
+        except FormatError:
+            return None
+
+    async def count_tokens(self, model: str, text: str) -> int:
+        """The server's own count of a text; 0 where it does not count."""
+        body = msgspec.json.encode({"model": model, "prompt": text})
+        reply = await self.port.send(Ask("tokenize", "/tokenize", body, timeout_s=_LOOK_S))
+        try:
+            return parse_as(Tokens, reply.body, "/tokenize").count if reply.ok else 0
+        except FormatError:
+            return 0
+
+
+async def take_snapshot(port: ServerPort) -> ServerSnapshot:
+    """Version, health, models and metrics.
+
+    Raises:
+        UnreachableError: nothing answers there, or it refuses us.
+    """
+    paths = ("/v1/models", "/version", "/health", "/metrics")
+    models = await port.send(Ask("models", paths[0], timeout_s=_LOOK_S))
+    refuse_unreachable(models, port.name)
+    version, health, metrics = [
+        await port.send(Ask(path[1:], path, timeout_s=_LOOK_S)) for path in paths[1:]
+    ]
+    unknowns: list[Unknown] = []
+    counts = _read(metrics, "/metrics", "metrics", unknowns, read_counts)
+    told = _read(version, "/version", "version", unknowns, partial(parse_as, VersionAnswer))
+    rows = _read(models, "/v1/models", "models", unknowns, partial(parse_as, ModelList))
+    return ServerSnapshot(
+        address=port.name,
+        version=told.version if told else "",
+        healthy=health.status,
+        models=tuple(
+            Served(m.id, m.max_model_len or 0, m.owned_by or "", Path(m.root or "").name)
+            for m in (rows.data if rows else ())
+        ),
+        counts=counts,
+        unknowns=tuple(unknowns),
+    )
+
+
+def refuse_unreachable(reply: Reply, name: str) -> None:
+    """Raise where nothing can be asked at all.
+
+    Raises:
+        UnreachableError: with what would help.
+    """
+    if reply.status in (401, 403):
+        raise UnreachableError(
+            f"{name} wants a key ({reply.status})",
+            hint="set SPARKPROOF_API_KEY to the server's key",
+        )
+    if not reply.failure or reply.status:
+        return
+    hints = {
+        Failure.REFUSED: "is the server up? `sparkproof log FILE` reads its log",
+        Failure.TLS: "check the certificate, or SSL_CERT_FILE",
+        Failure.NOT_HTTP: "is this the port of a vLLM server?",
+    }
+    raise UnreachableError(
+        f"{name} does not answer: {reply.detail}",
+        hint=hints.get(reply.failure, "is it still loading?"),
+    )
+
+
+def _read(reply: Reply, path: str, topic: str, unknowns: list[Unknown], parse: Any) -> Any:
+    if not reply.ok:
+        said = reply.detail or f"{reply.status} {error_message(reply.body)[:120]}"
+        unknowns.append(Unknown(path, said, topic))
+        return None
+    try:
+        return parse(reply.body, path)
+    except FormatError as error:
+        unknowns.append(Unknown.from_error(error, topic))
+        return None
+
+
+def subject_of(snapshot: ServerSnapshot) -> Subject:
+    """The server as a subject; its identity is what it says of itself."""
+    model = snapshot.models[0] if snapshot.models else Served("")
+    return Subject(
+        kind=RefKind.SERVER,
+        ref=snapshot.address,
+        identity=f"vllm:{snapshot.version or 'unknown'}/{model.root or model.name}",
+        name="vllm" if snapshot.version else "",
+        version=snapshot.version,
+        url=snapshot.address,
+    )
+
+
+def keep(report: Report[T], store: ReceiptStore | None, inputs: dict[str, str]) -> Report[T]:
+    """The report with its receipt's digest; a receipt that can't be written costs no answer."""
+    if store is None:
+        return report
+
+    def seal_on(previous: str) -> Receipt:
+        return seal(report, inputs=inputs, previous=previous, homes=(str(Path.home()),))
+
+    try:
+        receipt, _ = store.append(seal_on)
+    except UnreachableError as error:
+        finding = Finding(
+            rule="receipt/not-written",
+            severity=Severity.WARNING,
+            confidence=Confidence.SHOWN,
+            message=error.message,
+            subject="receipt",
+            remedy=error.hint,
+        )
+        return msgspec.structs.replace(report, findings=(*report.findings, finding))
+    return msgspec.structs.replace(report, receipt=receipt.hash)

@@ -1,0 +1,304 @@
+"""Smoke: first things first on a live server, and the warm-up that comes with it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from sparkproof.adapters.server import Server, key_of
+from sparkproof.adapters.store import ReceiptStore
+from sparkproof.bootlog.response import judge_answer, parse_answers
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.digest import digest
+from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.observations.exchange import Exchange
+from sparkproof.core.observations.fingerprint import Fingerprint
+from sparkproof.core.observations.server_snapshot import between
+from sparkproof.core.report import Report
+from sparkproof.core.results.smoke import Expected, LogSays, SmokeResult
+from sparkproof.core.server_port import Ask, ServerPort
+from sparkproof.core.verdict import Criterion, Verdict, fold
+from sparkproof.gates.fingerprint import compare_fingerprints
+from sparkproof.gates.smoke import (
+    judge_smoke,
+    labelled,
+    plan_aliases,
+    plan_chat,
+    plan_drafts,
+    plan_prefix,
+    plan_speech,
+)
+from sparkproof.gates.smoke_speech import read_fingerprint
+from sparkproof.gates.warmup import first_costs, plan_warmup
+from sparkproof.load.prompts import words_for
+from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.expectations import expected_of, log_says, refuse_model
+from sparkproof.usecases.live import Session, keep, subject_of, take_snapshot
+
+_POLL_S = 2.0
+_SAMPLE = "the miller carried a box of letters to the village before the rain came"
+
+
+def smoke(
+    address: str,
+    *,
+    model: str = "",
+    deployment: Deployment | None = None,
+    expect: str = "",
+    names: tuple[str, ...] = (),
+    gateway: str = "",
+    log: str = "",
+    trusted: str = "",
+    warm_only: bool = False,
+    wait_s: float = 0.0,
+    store: ReceiptStore | None = None,
+    trust_store: ReceiptStore | None = None,
+    port: ServerPort | None = None,
+    seed: str = "",
+) -> Report[SmokeResult]:
+    """Ask a server first things first.
+
+    Args:
+        address: ``server:URL`` or a URL.
+        deployment: what it should be.
+        trusted: receipt of an earlier smoke of the same checkpoint, found in `trust_store`.
+        wait_s: how long to wait for a server that is not there yet.
+        port: asked in place of the address.
+        seed: makes prompts that no cache has seen; the moment, unless given.
+
+    Raises:
+        UsageError, UnreachableError, FormatError: it can't be asked at all.
+    """
+    expected = expected_of(deployment, version=expect, names=names)
+    says = log_says(log) if log else None
+    old = read_trusted(trust_store, trusted) if trusted and trust_store else None
+    run = SmokeRun(expected=expected, log=says, warm_only=warm_only, seed=seed, model=model)
+
+    async def ask() -> None:
+        async with _Ports(address, gateway, port) as (direct, other):
+            await wait_for(direct, wait_s)
+            await run.go(direct, other)
+
+    try:
+        asyncio.run(ask())
+    except KeyboardInterrupt:
+        if run.result is None:
+            raise
+        run.interrupted = True
+    report = report_smoke(run.finished(old))
+    inputs = {"server": digest(run.finished(old).snapshot)}
+    if deployment is not None:
+        inputs["deployment"] = digest(deployment)
+    return keep(report, store, inputs)
+
+
+class _Ports:
+    """The server, and the gateway in front of it where there is one."""
+
+    def __init__(self, address: str, gateway: str, port: ServerPort | None) -> None:
+        self._port = port
+        self._servers = [] if port else [Server(address, key=key_of())]
+        if gateway:
+            self._servers.append(Server(gateway, key=key_of()))
+
+    async def __aenter__(self) -> tuple[ServerPort, ServerPort | None]:
+        for server in self._servers:
+            await server.__aenter__()
+        if self._port is not None:
+            return self._port, self._servers[0] if self._servers else None
+        return self._servers[0], self._servers[1] if len(self._servers) > 1 else None
+
+    async def __aexit__(self, *_: object) -> None:
+        for server in self._servers:
+            await server.__aexit__(None, None, None)
+
+
+async def wait_for(port: ServerPort, wait_s: float) -> None:
+    """Wait until ``/health`` is 200, or the time is over."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + wait_s
+    while wait_s:
+        reply = await port.send(Ask("health", "/health", timeout_s=5))
+        if reply.status == 200 or loop.time() >= end:
+            return
+        await asyncio.sleep(min(_POLL_S, max(0.1, end - loop.time())))
+
+
+class SmokeRun:
+    """The run: asks in stages and has, at any moment, a result to be judged."""
+
+    def __init__(
+        self, *, expected: Expected, log: LogSays | None, warm_only: bool, seed: str, model: str
+    ) -> None:
+        self._seed = seed
+        self._model = model
+        self._session: Session | None = None
+        self._base: dict[str, Any] = {"expected": expected, "log": log, "warm_only": warm_only}
+        self.result: SmokeResult | None = None
+        self.interrupted = False
+
+    async def go(self, port: ServerPort, gateway: ServerPort | None) -> None:
+        """Everything, in order."""
+        snapshot = await take_snapshot(port)
+        model = refuse_model([m.name for m in snapshot.models], self._model)
+        limit = next((m.max_model_len for m in snapshot.models if m.name == model), 0)
+        self.result = SmokeResult(
+            snapshot=snapshot, model=model, gateway=gateway.name if gateway else "", **self._base
+        )
+        self._session = session = Session(port)
+        seed = self._seed or f"{asyncio.get_running_loop().time()}"
+        for round_ in plan_warmup(model, limit, seed):
+            await session.ask_together(round_)
+        if self.result.warm_only:
+            return
+        names = [m.name for m in snapshot.models] or [model]
+        await self._each(
+            session, plan_aliases(tuple(dict.fromkeys([*names, *self.result.expected.names])))
+        )
+        await self._each(session, (*plan_speech(model), *plan_chat(model, limit)))
+        await self._prefix(session, model, seed)
+        await self._each(session, plan_drafts(model))
+        if gateway is not None:
+            beyond = Session(gateway)
+            await self._each(beyond, plan_aliases(names))
+            session.exchanges += [
+                msgspec.structs.replace(e, label=e.label.replace("alias/", "gateway/"))
+                for e in beyond.exchanges
+            ]
+        if snapshot.counts and (after := await session.counts()):
+            self._add(window=between(snapshot.counts, after))
+
+    async def _each(self, session: Session, asks: tuple[Ask, ...]) -> None:
+        for ask in asks:
+            await session.ask(ask)
+
+    async def _prefix(self, session: Session, model: str, seed: str) -> None:
+        """The same prompt twice, some blocks long where the model's length allows it."""
+        assert self.result is not None
+        counts = self.result.snapshot.counts
+        block = max(
+            (
+                int(v)
+                for k in ("block_size", "effective_attention_block_size")
+                if counts and (v := counts.cache.get(k, "")).isdecimal()
+            ),
+            default=16,
+        )
+        limit = next((m.max_model_len for m in self.result.snapshot.models if m.name == model), 0)
+        wanted = min(3 * block + 16, max(64, (limit or 2048) - 64))
+        sample = await session.count_tokens(model, _SAMPLE) or len(_SAMPLE) // 4
+        first, second = plan_prefix(model, words_for(wanted, _SAMPLE.count(" ") + 1, sample), seed)
+        await session.ask(first)
+        before = await session.counts()
+        exchange = await session.ask(second)
+        after = await session.counts()
+        if before and after:
+            self._add(prefix_window=between(before, after), prefix_tokens=_prompt_tokens(exchange))
+
+    def _add(self, **parts: Any) -> None:
+        assert self.result is not None
+        self.result = msgspec.structs.replace(self.result, **parts)
+
+    def finished(self, trusted: Fingerprint | None) -> SmokeResult:
+        """The result as far as it came."""
+        assert self.result is not None
+        exchanges = tuple(self._session.exchanges) if self._session else ()
+        print_ = read_fingerprint(exchanges)
+        change = compare_fingerprints(trusted, print_) if trusted and print_ else None
+        return msgspec.structs.replace(
+            self.result,
+            exchanges=exchanges,
+            costs=first_costs(exchanges),
+            answer_rules={e.label: answer_rule(e) for e in labelled(exchanges, "chat")},
+            fingerprint=print_,
+            change=change,
+            interrupted=self.interrupted,
+        )
+
+
+def answer_rule(exchange: Exchange) -> str:
+    """The rule of `bootlog.response` that an answer breaks, "" for a sound one."""
+    if exchange.failure or not exchange.body:
+        return ""
+    try:
+        answer = parse_answers(exchange.body.encode(), exchange.label)[0]
+    except FormatError:
+        return "response/unclear"
+    return judge_answer(msgspec.structs.replace(answer, status=exchange.status))
+
+
+def _prompt_tokens(exchange: Exchange) -> int:
+    try:
+        usage = msgspec.json.decode(exchange.body, type=dict[str, msgspec.Raw]).get("usage", b"{}")
+        return int(msgspec.json.decode(usage).get("prompt_tokens", 0))
+    except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
+        return 0
+
+
+def read_trusted(store: ReceiptStore, reference: str) -> Fingerprint:
+    """The fingerprint in a smoke receipt.
+
+    Raises:
+        UsageError: it is another command's, or holds none.
+    """
+    name, receipt = store.find(reference)
+    if receipt.command != "smoke":
+        raise UsageError(f"{name} is a receipt of {receipt.command}, not of smoke")
+    try:
+        result = msgspec.json.decode(receipt.report, type=Report[SmokeResult]).result
+    except msgspec.DecodeError as error:
+        raise FormatError(f"no smoke result in it: {error}", where=name) from error
+    if result is None or result.fingerprint is None:
+        raise UsageError(f"{name} holds no fingerprint")
+    return result.fingerprint
+
+
+def report_smoke(result: SmokeResult) -> Report[SmokeResult]:
+    """Judge a result, fresh or stored."""
+    criteria, findings = judge_smoke(result)
+    verdict = fold(c.verdict for c in criteria)
+    if result.interrupted:
+        verdict = fold((verdict, Verdict.INCONCLUSIVE))
+    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+    once = {(f.rule, f.message): f for f in findings}.values()
+    ordered = tuple(sorted(once, key=lambda f: order[f.severity]))
+    return make_report(
+        "smoke",
+        result,
+        verdict=verdict,
+        summary=_summary(result, verdict, criteria, ordered),
+        subjects=(subject_of(result.snapshot),),
+        criteria=criteria,
+        findings=ordered,
+        unknowns=result.snapshot.unknowns,
+        next_steps=_next_steps(ordered, verdict, result),
+    )
+
+
+def _summary(
+    result: SmokeResult,
+    verdict: Verdict,
+    criteria: tuple[Criterion, ...],
+    findings: tuple[Finding, ...],
+) -> str:
+    if result.interrupted:
+        return f"interrupted after {len(result.exchanges)} requests; what was asked is kept"
+    bad = next((c for c in criteria if c.verdict is verdict), None)
+    if verdict is Verdict.PASS:
+        what = "warm" if result.warm_only else "sound"
+        passed = sum(c.verdict is Verdict.PASS for c in criteria)
+        skipped = sum(c.verdict is Verdict.SKIPPED for c in criteria)
+        return f"{result.model} is {what}: {passed} answers, {skipped} not shown"
+    return findings[0].message if findings else (bad.reason if bad else "nothing could be asked")
+
+
+def _next_steps(
+    findings: tuple[Finding, ...], verdict: Verdict, result: SmokeResult
+) -> tuple[str, ...]:
+    steps = [f"sparkproof explain {f.rule}" for f in findings if f.severity is Severity.ERROR][:2]
+    if verdict is Verdict.PASS and not result.warm_only:
+        steps.append(f"sparkproof bench {result.snapshot.address}")
+    return tuple(steps)
