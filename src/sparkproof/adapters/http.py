@@ -30,11 +30,17 @@ _NETWORK_HINT = "check the network, or use what is cached with --offline"
 
 
 class FetchError(UnreachableError):
-    """A fetch that failed; `barred` says that pip, with its own settings, may do better."""
+    """A fetch that failed; `barred` says that pip, with its own settings, may do better.
 
-    def __init__(self, message: str, *, hint: str = "", barred: bool = False) -> None:
+    `refused` says that the server asked for another user.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str = "", barred: bool = False, refused: bool = False
+    ) -> None:
         super().__init__(message, hint=hint)
         self.barred = barred
+        self.refused = refused
 
 
 class DroppedError(FetchError):
@@ -66,13 +72,22 @@ class HttpClient:
         transport: httpx2.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
         stall_s: float = STALL_S,
+        bearer: str = "",
     ) -> None:
+        """Open no connection yet.
+
+        Args:
+            bearer: token for the servers asked; a redirect to another host loses it.
+        """
+        headers = {"User-Agent": f"sparkproof/{__version__}", "Accept-Encoding": "identity"}
+        if bearer:
+            headers["Authorization"] = f"Bearer {bearer}"
         try:
             self._client = httpx2.Client(
                 follow_redirects=True,
                 timeout=httpx2.Timeout(stall_s, connect=_CONNECT_S),
                 transport=transport,
-                headers={"User-Agent": f"sparkproof/{__version__}", "Accept-Encoding": "identity"},
+                headers=headers,
             )
         except (OSError, ValueError, ImportError) as error:  # certificates or proxy in the setting
             raise FetchError(
@@ -222,6 +237,7 @@ def _check_status(response: httpx2.Response, url: str) -> None:
             f"{_host(url)} refuses us ({status})",
             hint="its user and password belong in pip's configuration or netrc",
             barred=True,
+            refused=True,
         )
     if status in (408, 425, 429) or status >= 500:
         raise DroppedError(f"{_host(url)} is in trouble ({status})", hint="try again later")

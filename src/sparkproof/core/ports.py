@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from sparkproof.core.subject import Subject
 from sparkproof.core.unknown import Unknown
 
 T = TypeVar("T")
@@ -156,6 +157,41 @@ class PassingArtifact(Protocol):
         Returns:
             By member path: the path in the stream, which `look` was given, and what it said.
         """
+        ...
+
+
+class CheckpointSource(Protocol):
+    """A checkpoint wherever it lies. Metadata and headers are read, weights never."""
+
+    @property
+    def subject(self) -> Subject:
+        """What it is, with the identity that was resolved."""
+        ...
+
+    def files(self) -> dict[str, int]:
+        """Files at its top, by name, with their sizes in bytes."""
+        ...
+
+    def read(self, name: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
+        """The whole of one file.
+
+        Raises:
+            KeyError: no such file.
+            FormatError: larger than `limit_bytes`.
+            UnreachableError: the source went away or refuses.
+        """
+        ...
+
+    def open(self, name: str) -> ByteSource:
+        """One file for reading at offsets; several may be open in several threads.
+
+        Raises:
+            KeyError, UnreachableError: as `read`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release handles."""
         ...
 
 

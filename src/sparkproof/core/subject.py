@@ -14,7 +14,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         ref: what the user typed, without credentials.
         identity: ``sha256:<hex>`` of the file; for an installed tree ``record:<hex>`` (digest
             of its RECORD), for a checkout ``git:<commit>``, for any other folder
-            ``listing:<hex>`` (digest of paths and sizes, not of contents).
+            ``listing:<hex>`` (digest of paths and sizes, not of contents); for a checkpoint
+            ``hub:<repository>@<commit>`` or ``metadata:<hex>`` (digest of its configs and of
+            its shards' names and sizes).
         name: distribution name ("" if it doesn't tell).
         version: of the distribution.
         filename: of the wheel or sdist.
