@@ -12,8 +12,9 @@ import msgspec
 
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.field_report import DeviceClass
 from sparkproof.facts.log_schema import Signature
-from sparkproof.facts.schema import DeviceClass, Glossary, Hardware, Method, Rule, Word
+from sparkproof.facts.schema import Glossary, Hardware, Method, Rule, Word
 
 T = TypeVar("T")
 

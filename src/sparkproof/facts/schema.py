@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.field_report import DeviceClass
 from sparkproof.core.finding import Severity
 
 
@@ -37,14 +38,6 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: date
     method: Method
     holds_for: str = ""
-
-
-class DeviceClass(StrEnum):
-    """How near a device's field reports are to a GB10; never presented as the same."""
-
-    GB10 = "gb10"
-    SM12X = "sm12x"
-    OTHER = "other"
 
 
 class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

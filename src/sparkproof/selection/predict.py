@@ -16,7 +16,7 @@ from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.selection.context import Context
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.settings import layer_settings, linear_choice
-from sparkproof.selection.walk import bypassed, fill, ladder, walk
+from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
 _EXPERTS = {
@@ -42,6 +42,11 @@ def oracle_of(layer: LayerFormat) -> str:
     """Id of the oracle that decides for a layer format, "" where none does."""
     book = _EXPERTS if layer.layer_class is LayerClass.EXPERTS else _DENSE
     return book.get(layer.scheme, "")
+
+
+def attention_oracle(profile: CheckpointProfile) -> str:
+    """Id of the oracle that decides for the checkpoint's full attention."""
+    return ATTENTION
 
 
 def predict(
@@ -339,4 +344,4 @@ class _Predictor:
 
 def _depends(steps: tuple[Step, ...]) -> str:
     gates = dict.fromkeys(name for step in steps for name in step.gates)
-    return "depends on " + ", ".join(gates)
+    return name_gates(tuple(gates))

@@ -48,6 +48,8 @@ class Look(msgspec.Struct, frozen=True):
 
     Attributes:
         complete: all of the artifact's device code could be read.
+        toolkit: CUDA toolkit that built it ("" if not told).
+        code_read: there was an artifact to read; else what it delivers stays unknown.
     """
 
     capability: ComputeCapability
@@ -57,6 +59,8 @@ class Look(msgspec.Struct, frozen=True):
     profile: CheckpointProfile
     effective: tuple[EffectiveFormat, ...]
     env: dict[str, str]
+    toolkit: str = ""
+    code_read: bool = True
 
 
 def prove_branch(
@@ -232,7 +236,7 @@ def _without(layer: LayerFormat, verdict: Verdict, reason: str) -> LayerProof:
 
 def _nothing(prediction: Prediction) -> str:
     if prediction.error:
-        return f"nothing is left to select; vLLM raises: {prediction.error}"
+        return f"vLLM refuses: {prediction.error.partition(' (choose from')[0]}"
     return prediction.reason
 
 

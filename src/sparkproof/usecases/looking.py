@@ -1,0 +1,100 @@
+"""Read what a proof and a selection rest on: an artifact's surface and device code, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from sparkproof.adapters.open_artifact import reopen
+from sparkproof.adapters.progress import NoProgress
+from sparkproof.checkpoint.effective import effective_formats
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.delivery import FamilyRoute
+from sparkproof.core.deployment import Box
+from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
+from sparkproof.core.observations.device_code import DeviceCode
+from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.ports import Artifact, Progress
+from sparkproof.devicecode.inventory import read_device_code
+from sparkproof.devicecode.routes import route_families
+from sparkproof.release.surface import read_surface
+from sparkproof.selection.predict import attention_oracle, oracle_of
+from sparkproof.usecases.prove_branch import Look
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """One artifact on one device, or a release without an artifact.
+
+    Attributes:
+        code: None where no artifact was at hand.
+        routes: of its kernel families, by id.
+    """
+
+    capability: ComputeCapability
+    surface: ReleaseSurface
+    code: DeviceCode | None
+    routes: Mapping[str, FamilyRoute]
+
+    @property
+    def toolkit(self) -> str:
+        """CUDA toolkit that built the device code ("" if not told)."""
+        libraries = self.code.libraries if self.code is not None else ()
+        return max((library.toolkit for library in libraries), default="")
+
+    def look_at(self, profile: CheckpointProfile, env: Mapping[str, str]) -> Look:
+        """Everything that was seen, with one checkpoint."""
+        return Look(
+            capability=self.capability,
+            surface=self.surface,
+            routes=self.routes,
+            complete=self.code is not None and not self.code.unknowns,
+            profile=profile,
+            effective=effective_formats(profile, self.surface.version),
+            env=dict(env),
+            toolkit=self.toolkit,
+            code_read=self.code is not None,
+        )
+
+
+def see_artifact(
+    artifact: Artifact,
+    capability: ComputeCapability,
+    box: Box,
+    profiles: Iterable[CheckpointProfile],
+    progress: Progress | None = None,
+) -> Seen:
+    """Read the surface, as far as the checkpoints need it, and all of the device code.
+
+    Raises:
+        FormatError: the artifact holds no vLLM, or does not say which.
+    """
+    oracles = tuple(sorted({name for profile in profiles for name in oracles_of(profile)}))
+    surface = read_surface(artifact, target=_markers(box), oracles=oracles)
+    if not surface.version:
+        raise FormatError("does not say which vLLM it is", where=artifact.name)
+    location = artifact.location
+    doors = [lambda: reopen(location)] if location else []
+    code = read_device_code(artifact, capability, progress or NoProgress(), more_doors=doors)
+    routes = {route.family: route for route in route_families(code, capability)}
+    return Seen(capability, surface, code, routes)
+
+
+def see_surface(surface: ReleaseSurface, capability: ComputeCapability) -> Seen:
+    """A release of which no artifact is at hand: what would be delivered stays unknown."""
+    return Seen(capability, surface, None, {})
+
+
+def oracles_of(profile: CheckpointProfile) -> tuple[str, ...]:
+    """What the checkpoint's layers can be decided by, whatever a release makes of them."""
+    deciding = {*map(oracle_of, profile.formats), attention_oracle(profile)}
+    return tuple(sorted(deciding - {""}))
+
+
+def _markers(box: Box) -> dict[str, str]:
+    return {
+        "platform_machine": box.platform,
+        "python_version": box.python,
+        "python_full_version": f"{box.python}.0",
+    }
