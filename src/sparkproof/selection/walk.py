@@ -21,7 +21,7 @@ from sparkproof.core.prediction import Outcome, Step
 from sparkproof.selection.context import Context
 
 MAX_BLAMED = 4
-"""How many causes a refusal's line names."""
+"""How many causes a line names."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -75,7 +75,7 @@ def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
         gates = tuple(
             dict.fromkeys(name for item in open_ones for name in context.open_names(item.accept))
         )
-        reason = "depends on " + (", ".join(gates) or "something that could not be read")
+        reason = name_gates(gates)
         return Step(
             backend=first.backend,
             outcome=Outcome.UNDECIDED,
@@ -85,6 +85,13 @@ def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
             evidence=(first.source.evidence("candidate"),),
         )
     return _refused(group, context)
+
+
+def name_gates(gates: tuple[str, ...]) -> str:
+    """``depends on tool:nvcc, tool:ninja``: the first few by name, the rest by number."""
+    told = ", ".join(gates[:MAX_BLAMED]) or "something that could not be read"
+    more = len(gates) - MAX_BLAMED
+    return f"depends on {told}" + (f" and {more} more" if more > 0 else "")
 
 
 def _taken(attempt: Attempt, context: Context, *, after_open: bool) -> Step:

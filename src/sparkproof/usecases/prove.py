@@ -8,19 +8,17 @@ from pathlib import Path
 import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.open_artifact import open_artifact, reopen
+from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.checkpoint.effective import effective_formats
 from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.checkpoint.rules import judge_checkpoint
-from sparkproof.core.deployment import Box, Deployment
+from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
-from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
-from sparkproof.core.observations.device_code import DeviceCode
-from sparkproof.core.ports import Artifact, Progress
+from sparkproof.core.ports import Progress
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.redaction import redact_arguments, redact_environment
 from sparkproof.core.report import Report
@@ -29,17 +27,14 @@ from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict, fold
-from sparkproof.devicecode.inventory import read_device_code
-from sparkproof.devicecode.routes import route_families
 from sparkproof.facts.backend import backends
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
-from sparkproof.release.surface import read_surface
-from sparkproof.selection.predict import ATTENTION, oracle_of
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_inputs import CheckpointFiles, read_checkpoint_files
+from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
@@ -85,10 +80,10 @@ def prove(
         deployment.artifact, target, cache=cache, offline=offline, progress=progress, whole=True
     )
     try:
-        look, code = _look(artifact, device, profile, deployment, progress)
+        seen = see_artifact(artifact, device.capability, deployment.box, (profile,), progress)
     finally:
         artifact.close()
-    report = _report(deployment, device, subject, look, code)
+    report = _report(deployment, device, subject, seen, seen.look_at(profile, deployment.env))
     if log:
         report = with_log(report, log, deployment)
     return report if store is None else _with_receipt(report, store, deployment, files)
@@ -136,51 +131,12 @@ def _profile(files: CheckpointFiles) -> CheckpointProfile:
     return read_checkpoint(_contents(files), files.name)
 
 
-def _look(
-    artifact: Artifact,
-    device: Hardware,
-    profile: CheckpointProfile,
-    deployment: Deployment,
-    progress: Progress,
-) -> tuple[Look, DeviceCode]:
-    surface = read_surface(artifact, target=_markers(deployment.box), oracles=_oracles(profile))
-    if not surface.version:
-        raise FormatError("does not say which vLLM it is", where=artifact.name)
-    location = artifact.location
-    doors = [lambda: reopen(location)] if location else []
-    code = read_device_code(artifact, device.capability, progress, more_doors=doors)
-    routes = {route.family: route for route in route_families(code, device.capability)}
-    look = Look(
-        capability=device.capability,
-        surface=surface,
-        routes=routes,
-        complete=not code.unknowns,
-        profile=profile,
-        effective=effective_formats(profile, surface.version),
-        env=dict(deployment.env),
-    )
-    return look, code
-
-
-def _markers(box: Box) -> dict[str, str]:
-    return {
-        "platform_machine": box.platform,
-        "python_version": box.python,
-        "python_full_version": f"{box.python}.0",
-    }
-
-
-def _oracles(profile: CheckpointProfile) -> tuple[str, ...]:
-    """What the checkpoint's layers can be decided by, whatever a release makes of them."""
-    return tuple(sorted({*map(oracle_of, profile.formats), ATTENTION} - {""}))
-
-
 def _report(
     deployment: Deployment,
     device: Hardware,
     subject: Subject,
+    seen: Seen,
     look: Look,
-    code: DeviceCode,
 ) -> Report[ProofResult]:
     arguments = parse_selection_args(deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
@@ -203,7 +159,7 @@ def _report(
             device=device.title,
             capability=str(device.capability),
             release=look.surface.version,
-            toolkit=_toolkit(code),
+            toolkit=seen.toolkit,
             profile=look.profile,
             branches=branches,
             alternatives=alternatives,
@@ -213,7 +169,7 @@ def _report(
         subjects=(subject,),
         criteria=criteria,
         findings=findings,
-        unknowns=_unknowns(look, code),
+        unknowns=_unknowns(look, seen),
         next_steps=_next_steps(verdict, () if elsewhere else alternatives, findings),
         facts=_facts(device, branches),
     )
@@ -231,12 +187,9 @@ def _redacted(deployment: Deployment) -> Deployment:
     )
 
 
-def _toolkit(code: DeviceCode) -> str:
-    return max((library.toolkit for library in code.libraries), default="")
-
-
-def _unknowns(look: Look, code: DeviceCode) -> tuple[Unknown, ...]:
-    return (*look.surface.unknowns, *look.profile.unknowns, *code.unknowns)
+def _unknowns(look: Look, seen: Seen) -> tuple[Unknown, ...]:
+    unread = seen.code.unknowns if seen.code is not None else ()
+    return (*look.surface.unknowns, *look.profile.unknowns, *unread)
 
 
 def _next_steps(

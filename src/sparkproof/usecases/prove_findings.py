@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sparkproof.core.delivery import Route
-from sparkproof.core.deployment import Box
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
-from sparkproof.core.prediction import How, Prediction
+from sparkproof.core.prediction import How
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
-from sparkproof.devicecode.delivery import JIT_CACHE
-from sparkproof.facts.backend import Means, Speed, backends
-from sparkproof.facts.releases import holds
-from sparkproof.facts.sampler import sampler
-from sparkproof.usecases.prove_branch import TOOLS, Look
+from sparkproof.facts.backend import Means, Speed
 from sparkproof.usecases.prove_summary import when
 
 _DENSE_ORACLES = "dense/"
@@ -35,54 +30,6 @@ def find_in_branches(branches: Sequence[Branch], arguments: SelectionArgs) -> tu
     if len(branches) > 1:
         found.append(_undecided(branches))
     return tuple(_merged(found))
-
-
-def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
-    """The default sampler where no compiler is there for it."""
-    used = sampler()
-    missing = [tool for tool in TOOLS if getattr(box, tool) is False]
-    unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
-    prebuilt = JIT_CACHE in box.packages
-    if prebuilt or not (missing or unstated) or not used.used(look.surface.version, look.env):
-        return ()
-    absent = f"the box has no {' and no '.join(missing)}" if missing else ""
-    asked = f"{' and '.join(unstated)} may be missing" if unstated and not missing else ""
-    return (
-        Finding(
-            rule="deliver/sampler-needs-compiler",
-            severity=Severity.WARNING,
-            confidence=Confidence.INFERRED,
-            message=f"{used.provider} compiles the default sampler while the server starts, "
-            f"nothing stands in for it, and {absent or asked}",
-            subject="sampler",
-            evidence=(Evidence("v1/sample/ops/topk_topp_sampler.py", used.source),),
-            remedy=f"set {used.variable}=0, or put nvcc and ninja into the image",
-        ),
-    )
-
-
-def find_unread_release(branches: Sequence[Branch], release: str) -> tuple[Finding, ...]:
-    """Picks whose needs were read in other releases than this one."""
-    picks = [layer.prediction for branch in branches for layer in branch.layers]
-    known = {backends()[p.implementation].holds_for for p in picks if p and _is_known(p)}
-    beyond = sorted(specifier for specifier in known if not holds(specifier, release))
-    if not beyond:
-        return ()
-    return (
-        Finding(
-            rule="deliver/release-not-read",
-            severity=Severity.WARNING,
-            confidence=Confidence.INFERRED,
-            message=f"what these backends need was read in vllm {', '.join(beyond)}, "
-            f"this is {release}",
-            subject="backends",
-            remedy="compare with the boot log of this release, or take a newer sparkproof",
-        ),
-    )
-
-
-def _is_known(prediction: Prediction) -> bool:
-    return prediction.implementation in backends()
 
 
 def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -179,7 +126,7 @@ def _half_forced(branches: Sequence[Branch], arguments: SelectionArgs) -> list[F
         "--linear-backend": arguments.linear_backend,
     }
     forced = {flag for flag, value in values.items() if value.lower() != "auto"}
-    if len(forced) != 1:
+    if len(forced) != 1 or any(_raises(layer) for branch in branches for layer in branch.layers):
         return []
     (flag,) = forced
     (other,) = set(values) - forced
@@ -197,6 +144,10 @@ def _half_forced(branches: Sequence[Branch], arguments: SelectionArgs) -> list[F
             remedy=f"give {other} too, or neither",
         )
     ]
+
+
+def _raises(layer: LayerProof) -> bool:
+    return layer.prediction is not None and bool(layer.prediction.error)
 
 
 def _left_alone(branches: Sequence[Branch], oracles: str, value: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,101 @@
+"""Findings about what stands around the kernels: platform, environment, sampler, facts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkproof.core.deployment import Box
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
+from sparkproof.core.prediction import Prediction
+from sparkproof.core.results.proof import Branch
+from sparkproof.core.subject import Subject
+from sparkproof.devicecode.delivery import JIT_CACHE
+from sparkproof.facts.backend import backends
+from sparkproof.facts.releases import holds
+from sparkproof.facts.sampler import sampler
+from sparkproof.usecases.prove_branch import TOOLS, Look
+
+
+def find_other_platform(subject: Subject, box: Box) -> tuple[Finding, ...]:
+    """The artifact's platform tag, where pip on the box would not take it."""
+    platforms = {tag.rpartition("-")[2] for tag in subject.tags}
+    fits = not platforms or any(p == "any" or p.endswith(f"_{box.platform}") for p in platforms)
+    if fits:
+        return ()
+    return (
+        Finding(
+            rule="deliver/other-platform",
+            severity=Severity.ERROR,
+            confidence=Confidence.SHOWN,
+            message=f"built for {', '.join(sorted(platforms))}, the box is {box.platform}",
+            subject=subject.title,
+            remedy=f"name the requirement (--artifact vllm=={subject.version}) instead of a file",
+        ),
+    )
+
+
+def find_ignored_variables(look: Look) -> tuple[Finding, ...]:
+    """Variables that steered an earlier release and that this one does not read."""
+    known = set(look.surface.env_names)
+    if not known:
+        return ()
+    return tuple(
+        Finding(
+            rule="select/ignored-variable",
+            severity=Severity.WARNING,
+            confidence=Confidence.SHOWN,
+            message=f"vllm {look.surface.version} does not read {name}",
+            subject="environment",
+            remedy="drop it, and say what it was for with a flag of this release",
+        )
+        for name in sorted(look.env)
+        if name.startswith("VLLM_") and name not in known
+    )
+
+
+def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
+    """The default sampler where no compiler is there for it."""
+    used = sampler()
+    missing = [tool for tool in TOOLS if getattr(box, tool) is False]
+    unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
+    prebuilt = JIT_CACHE in box.packages
+    if prebuilt or not (missing or unstated) or not used.used(look.surface.version, look.env):
+        return ()
+    absent = f"the box has no {' and no '.join(missing)}" if missing else ""
+    asked = f"{' and '.join(unstated)} may be missing" if unstated and not missing else ""
+    return (
+        Finding(
+            rule="deliver/sampler-needs-compiler",
+            severity=Severity.WARNING,
+            confidence=Confidence.INFERRED,
+            message=f"{used.provider} compiles the default sampler while the server starts, "
+            f"nothing stands in for it, and {absent or asked}",
+            subject="sampler",
+            evidence=(Evidence("v1/sample/ops/topk_topp_sampler.py", used.source),),
+            remedy=f"set {used.variable}=0, or put nvcc and ninja into the image",
+        ),
+    )
+
+
+def find_unread_release(branches: Sequence[Branch], release: str) -> tuple[Finding, ...]:
+    """Picks whose needs were read in other releases than this one."""
+    picks = [layer.prediction for branch in branches for layer in branch.layers]
+    known = {backends()[p.implementation].holds_for for p in picks if p and _is_known(p)}
+    beyond = sorted(specifier for specifier in known if not holds(specifier, release))
+    if not beyond:
+        return ()
+    return (
+        Finding(
+            rule="deliver/release-not-read",
+            severity=Severity.WARNING,
+            confidence=Confidence.INFERRED,
+            message=f"what these backends need was read in vllm {', '.join(beyond)}, "
+            f"this is {release}",
+            subject="backends",
+            remedy="compare with the boot log of this release, or take a newer sparkproof",
+        ),
+    )
+
+
+def _is_known(prediction: Prediction) -> bool:
+    return prediction.implementation in backends()
