@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_socket
+from tests.contract.images import OFFLINE, small_image
 
 from sparkproof.adapters.http import HttpClient
 from sparkproof.adapters.open_artifact import reopen
@@ -24,6 +25,7 @@ from sparkproof.testing.artifacts import (
     zip_bytes,
 )
 from sparkproof.testing.file_server import FileServer
+from sparkproof.testing.images import ImageFolder
 
 FILES = {
     "vllm/_C.so": bytes(range(256)) * 5000,
@@ -62,8 +64,15 @@ def _in_memory_wheel(_: Path) -> Artifact:
 KINDS = {"wheel": _wheel, "sdist": _sdist, "tree": _tree, "fake": _memory, "zip": _in_memory_wheel}
 
 
-@pytest.fixture(params=[*KINDS, "remote"])
+@pytest.fixture(params=[*KINDS, "remote", *(f"image {kind}" for kind in OFFLINE)])
 def artifact(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Artifact]:
+    if request.param.startswith("image "):
+        folder = ImageFolder(tmp_path / "image")
+        kind = request.param.removeprefix("image ")
+        from_layers = OFFLINE[kind](folder, small_image(folder, FILES), tmp_path)
+        yield from_layers
+        from_layers.close()
+        return
     if request.param != "remote":
         opened = KINDS[request.param](tmp_path)
         yield opened

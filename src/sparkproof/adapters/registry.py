@@ -18,7 +18,7 @@ from sparkproof.adapters.beside import verified
 from sparkproof.adapters.http import DroppedError, FetchError, HttpClient, Remote
 from sparkproof.adapters.image_source import check_parts, digest_of
 from sparkproof.adapters.registry_login import RegistryLogin
-from sparkproof.core.errors import FormatError
+from sparkproof.core.errors import FormatError, SparkproofError
 from sparkproof.core.image_name import DEFAULT_REGISTRY, DIGEST, ImageName
 from sparkproof.formats.image_parts import ImageParts
 from sparkproof.formats.json_object import Fields, parse_json_object
@@ -262,31 +262,22 @@ class RegistryImage:
     remote = True
 
     def __init__(self, client: RegistryClient, *, architecture: str) -> None:
+        """Fetch the documents.
+
+        Args:
+            client: is closed with the image, or at once where there is none.
+
+        Raises:
+            FetchError, FormatError: as they say.
+        """
         self._client = client
         self.image = client.image
         self.name = client.image.title.rsplit("/", 1)[-1]
-        data, digest = client.document(client.image.reference)
-        where = client.image.title
-        document = parse_document(data, where)
-        index_digest = ""
-        if not isinstance(document, Manifest):
-            index_digest = digest
-            chosen = choose_platform(document, architecture, where).descriptor
-            data, digest = client.document(chosen.digest)
-            document = parse_document(data, where)
-        if not isinstance(document, Manifest):
-            raise FormatError("is an index of indexes", where=where)
-        self._manifest = document
-        config = client.small_blob(document.config)
-        self._parts = ImageParts(
-            config=check_parts(config, len(document.layers), where),
-            config_digest=document.config.digest,
-            keys=tuple(layer.digest for layer in document.layers),
-            stored_bytes=tuple(layer.size_bytes for layer in document.layers),
-            manifest_digest=digest,
-            index_digest=index_digest,
-            tags=(client.image.title,),
-        )
+        try:
+            self._layers, self._parts = _fetch_documents(client, architecture)
+        except SparkproofError:
+            client.close()
+            raise
 
     def parts(self) -> ImageParts:
         """As `ImageSource.parts`."""
@@ -294,7 +285,7 @@ class RegistryImage:
 
     def layers(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, Iterator[bytes]]]:
         """As `ImageSource.layers`."""
-        by_digest = {layer.digest: layer for layer in self._manifest.layers}
+        by_digest = {layer.digest: layer for layer in self._layers}
         for key in dict.fromkeys(reversed(self._parts.keys)):
             if wanted(key):
                 yield key, self._client.blob(by_digest[key])
@@ -306,3 +297,29 @@ class RegistryImage:
     def close(self) -> None:
         """As `ImageSource.close`."""
         self._client.close()
+
+
+def _fetch_documents(
+    client: RegistryClient, architecture: str
+) -> tuple[tuple[Descriptor, ...], ImageParts]:
+    where = client.image.title
+    data, digest = client.document(client.image.reference)
+    document = parse_document(data, where)
+    index_digest = ""
+    if not isinstance(document, Manifest):
+        index_digest = digest
+        chosen = choose_platform(document, architecture, where).descriptor
+        data, digest = client.document(chosen.digest)
+        document = parse_document(data, where)
+    if not isinstance(document, Manifest):
+        raise FormatError("is an index of indexes", where=where)
+    config = client.small_blob(document.config)
+    return document.layers, ImageParts(
+        config=check_parts(config, len(document.layers), where),
+        config_digest=document.config.digest,
+        keys=tuple(layer.digest for layer in document.layers),
+        stored_bytes=tuple(layer.size_bytes for layer in document.layers),
+        manifest_digest=digest,
+        index_digest=index_digest,
+        tags=(client.image.title,),
+    )

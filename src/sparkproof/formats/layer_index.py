@@ -120,6 +120,8 @@ class PathBook:
                 return Interest.KEPT if kept else Interest.CODE
         if _PATH_FILE.search(path):
             return Interest.KEPT
+        if folder in ("site-packages", "dist-packages"):
+            return Interest.LISTED
         if folder in ("bin", "sbin"):
             if name in self._folders:
                 return Interest.KEPT
