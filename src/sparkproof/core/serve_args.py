@@ -31,7 +31,6 @@ class ServeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         utilization: ``--gpu-memory-utilization``; None for the release's default.
         kv_bytes: ``--kv-cache-memory-bytes``; 0 for none.
         blocks_override: ``--num-gpu-blocks-override``; 0 for none.
-        ignored: arguments that touch memory and are not modelled here.
     """
 
     max_model_len: int = 0
@@ -61,4 +60,3 @@ class ServeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enforce_eager: bool = False
     load_format: str = "auto"
     performance_mode: str = ""
-    ignored: tuple[str, ...] = ()

@@ -36,6 +36,7 @@ class KvShape:
         self, layout: StateLayout, settings: Settings, drafter: StateLayout | None = None
     ) -> None:
         refuse_unknown(layout)
+        _refuse_mixed(layout, settings)
         self.settings = settings
         self.alignment = align_blocks(layout, settings)
         buckets = [_bucket(layer, settings, self.alignment) for layer in layout.layers]
@@ -95,6 +96,18 @@ def refuse_unknown(layout: StateLayout) -> None:
         )
     if not layout.layers:
         raise UsageError(f"{layout.name} declares no layer that keeps a state")
+
+
+def _refuse_mixed(layout: StateLayout, settings: Settings) -> None:
+    """Formats that a release keeps some of the layers out of."""
+    boundary = settings.cache.packing == "packed-slot" and not layout.hybrid
+    if settings.skip_layers or boundary:
+        flag = "--kv-cache-dtype-skip-layers" if settings.skip_layers else settings.cache.name
+        raise UsageError(
+            f"`{flag}` leaves some layers in another format; "
+            "which pages that gives is not known here",
+            hint="give one format for all layers",
+        )
 
 
 def plan_kv(shape: KvShape, pool_bytes: int, *, rounding_bytes: int = 0, blocks: int = 0) -> KvPlan:

@@ -7,7 +7,6 @@ import msgspec
 from sparkproof.core.errors import UsageError
 from sparkproof.core.observations.state_layout import RELEASE_DEFAULT, StateKind, StateLayout
 from sparkproof.core.serve_args import ServeArgs
-from sparkproof.core.unknown import Unknown
 from sparkproof.facts.memory_book import (
     AttentionBackend,
     CacheFormat,
@@ -43,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         speculative_tokens: 0 without speculation.
         state_mode: ``none``, ``align`` or ``all``.
         in_flight_tokens: scheduled and not yet settled, what a windowed layer also holds.
+        skip_layers: layers or kinds that keep the model's own dtype.
         drafts: the target's own MTP layers take part.
         checkpoint_tokens: alignment of a GDN checkpoint inside a prefill, 0 for none.
     """
@@ -71,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hybrid_manager: bool
     utilization: float
     checkpoint_tokens: int = 0
-    unknowns: tuple[Unknown, ...] = ()
+    skip_layers: tuple[str, ...] = ()
 
 
 def resolve_settings(
@@ -119,6 +119,7 @@ def resolve_settings(
         if args.utilization is not None
         else rules.number("utilization"),
         checkpoint_tokens=_checkpoint_tokens(layout, rules, device, mode),
+        skip_layers=args.kv_skip_layers,
     )
 
 

@@ -136,3 +136,12 @@ def test_two_steps_in_flight_widen_a_window_since_0_26() -> None:
     calm = KvShape(model, settings(model, "0.26.0", batched_tokens=2048, async_scheduling=False))
     assert old.per_request(131072) == calm.per_request(131072) == 8192 + 192 + 1
     assert new.per_request(131072) == 8192 + 320 + 1
+
+
+@pytest.mark.parametrize(
+    "args", [{"kv_dtype": "fp8", "kv_skip_layers": ("0",)}, {"kv_dtype": "turboquant_k8v4"}]
+)
+def test_formats_that_leave_layers_out_are_refused(args: dict[str, object]) -> None:
+    model = layout(FULL)
+    with pytest.raises(UsageError, match="not known here"):
+        KvShape(model, settings(model, **args))  # type: ignore[arg-type]
