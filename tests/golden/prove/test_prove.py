@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sparkproof.usecases import prove as use_case
+from sparkproof.usecases import looking
 
 ROOT = Path(__file__).parents[3]
 Cli = Callable[..., tuple[int, str, str]]
@@ -65,7 +65,7 @@ def read_once() -> Any:
     """Each wheel's device code is read once a device: these tests are about what follows."""
     patch = pytest.MonkeyPatch()
     for name in ("read_device_code", "read_surface"):
-        patch.setattr(use_case, name, _remembering(getattr(use_case, name)))
+        patch.setattr(looking, name, _remembering(getattr(looking, name)))
     yield
     patch.undo()
 
