@@ -22,6 +22,7 @@ class Pick(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         toolkit: CUDA toolkit that built the artifact, e.g. ``13.0.88`` ("" where not looked at).
         major: of the device's compute capability.
         family: model family ("" for unknown).
+        parallel: tensor parallel over several GPUs.
         schemes_beside: schemes of the checkpoint's other layers.
     """
 
@@ -34,6 +35,7 @@ class Pick(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     family: str = ""
     kv_dtype: str = "auto"
     speculative: bool = False
+    parallel: bool = False
     schemes_beside: tuple[str, ...] = ()
 
 
@@ -47,7 +49,7 @@ class KnownIssue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             not spoken of.
         majors: capability majors on which it can happen.
         families: model families it was seen with.
-        speculative: only with (or without) a drafter; either where it is left out.
+        speculative, parallel: only with it, or only without; either where it is left out.
         beside: only where the checkpoint has layers of one of these schemes too.
     """
 
@@ -68,6 +70,7 @@ class KnownIssue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     families: tuple[str, ...] = ()
     kv_dtypes: tuple[str, ...] = ()
     speculative: bool | None = None
+    parallel: bool | None = None
     beside: tuple[str, ...] = ()
 
     def speaks_of(self, pick: Pick) -> bool:
@@ -83,7 +86,8 @@ class KnownIssue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if self.majors and pick.major not in self.majors:
             return False
-        if self.speculative is not None and self.speculative is not pick.speculative:
+        switches = ((self.speculative, pick.speculative), (self.parallel, pick.parallel))
+        if any(wanted is not None and wanted is not value for wanted, value in switches):
             return False
         if self.beside and not set(self.beside) & set(pick.schemes_beside):
             return False
