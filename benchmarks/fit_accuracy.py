@@ -1,7 +1,7 @@
 """How well ``fit`` predicts the boot log: exact arithmetic, and the pool from flags alone.
 
-Run ``python benchmarks/fit_accuracy.py`` in the repository, with ``--peers DIR`` for the tools
-installed into the environment DIR (``python benchmarks/fit_peers.py DIR`` makes one).
+Run ``python -m benchmarks.fit_accuracy`` in the repository, with ``--peers DIR`` for the tools
+installed into the environment DIR (``python -m benchmarks.fit_peers DIR`` makes one).
 """
 
 from __future__ import annotations

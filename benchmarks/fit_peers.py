@@ -1,6 +1,6 @@
 """Other planners on the same boots.
 
-``python benchmarks/fit_peers.py`` makes a throwaway environment, installs them there and prints
+``python -m benchmarks.fit_peers`` makes a throwaway environment, installs them there and prints
 the table. What is compared is the concurrency that the log prints: the pool, divided by what a
 tool gives one request of the full context length.
 """

@@ -1,6 +1,6 @@
 """The full matrix of real CPU servers: predicted and printed figures, exact or not.
 
-``python benchmarks/kv_live.py`` in the repository, after ``make test-live`` made its environment.
+``python -m benchmarks.kv_live`` in the repository, after ``make test-live`` made its environment.
 About 40 s a boot on two cores.
 """
 

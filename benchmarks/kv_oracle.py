@@ -1,6 +1,6 @@
 """Random architectures through vLLM's own planner, release by release, against ours.
 
-``python benchmarks/kv_oracle.py --python ENV/bin/python 0.33.0=DIR 0.28.0=DIR …``: ENV is an
+``python -m benchmarks.kv_oracle --python ENV/bin/python 0.33.0=DIR 0.28.0=DIR …``: ENV is an
 environment that can import vLLM (``tests/live/make_env.sh`` makes one), DIR a folder with the
 Python files of that release's wheel. Nothing is imported here.
 """
