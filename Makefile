@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 STAMP := $(VENV)/.dev
 
-.PHONY: help prove test test-live check lint types unit bench schemas lock clean
+.PHONY: help prove test test-live check lint types unit bench schemas claims-records claims-matrix lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -53,6 +53,15 @@ bench: $(STAMP)  ## measure against unzip and cuobjdump on a real wheel
 
 schemas: $(STAMP)  ## regenerate the published JSON schemas
 	$(BIN)/python -m sparkproof.cli.schemas schemas
+
+CLAIM_RECORDS := src/sparkproof/facts/data/claim_records
+RELEASES ?= 0.33.0
+
+claims-records: $(STAMP)  ## put every claim to the wheels of RELEASES (350 MB each) and record it
+	$(BIN)/python -m sparkproof.cli.claim_records record $(CLAIM_RECORDS) $(RELEASES:%=vllm==%)
+
+claims-matrix: $(STAMP)  ## draw docs/claims-matrix.md from the records
+	$(BIN)/python -m sparkproof.cli.claim_records page docs/claims-matrix.md
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 

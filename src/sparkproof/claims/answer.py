@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sparkproof.claims import files, oracles, settings
+from sparkproof.claims import defaults, files, oracles, server, settings
 from sparkproof.claims.material import Material, untold
 from sparkproof.core.claims import Told
 from sparkproof.core.condition import Tri
@@ -30,6 +30,16 @@ _FROM_SURFACE: dict[type, Callable[[ReleaseSurface, Any], Told]] = {
     probes.PinIs: settings.pin_is,
     probes.PinAllows: settings.pin_allows,
     probes.LibraryPresent: settings.library_present,
+    probes.ParserKnown: server.parser,
+    probes.ModelKnown: server.model,
+    probes.MetricExported: server.metric,
+    probes.EndpointServed: server.endpoint,
+    probes.LogLine: server.log_line,
+    probes.ConfigField: server.config_field,
+    probes.NamedValue: server.named_value,
+    probes.BatchDefault: defaults.batch_default,
+    probes.RuleOutcome: defaults.rule_outcome,
+    probes.GraphMode: defaults.graph_mode,
 }
 _FROM_MATERIAL: dict[type, Callable[[Material, Any], Told]] = {
     probes.FamilyRoutes: files.family_route,
@@ -62,8 +72,6 @@ def answer_probe(probe: probes.Probe, material: Material) -> Told:
         if material.pick is None:
             return untold("nobody walks the selection here")
         return material.pick(material.surface, probe)
-    if kind not in _FROM_SURFACE:
-        return untold("this surface does not hold what it asks for")
     return _FROM_SURFACE[kind](material.surface, probe)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparkproof.claims.material import told, untold
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.claims import Told
-from sparkproof.core.condition import Leaf, Supports, Tri, evaluate
+from sparkproof.core.condition import EnvTest, Leaf, Supports, Tri, compare, evaluate
 from sparkproof.core.observations.release_surface import (
     Decision,
     Oracle,
@@ -113,7 +113,7 @@ def cli_value(surface: ReleaseSurface, probe: CliValue) -> Told:
 
 
 class _Device:
-    """Knows the capability and nothing else."""
+    """Knows the capability, and takes the environment as empty; nothing else."""
 
     def __init__(self, surface: ReleaseSurface, capability: ComputeCapability) -> None:
         self.surface = surface
@@ -121,6 +121,8 @@ class _Device:
 
     def leaf(self, item: Leaf) -> Tri:
         """Classes are asked in turn; whatever is not the device stays open."""
+        if isinstance(item, EnvTest):
+            return self._variable(item)
         if not isinstance(item, Supports):
             return Tri.UNKNOWN
         predicate = self.surface.predicate(item.implementation, item.method)
@@ -128,6 +130,14 @@ class _Device:
             return Tri.UNKNOWN
         answers = {decision.accepts for decision in self.possible(predicate)}
         return Tri.of(answers.pop()) if len(answers) == 1 else Tri.UNKNOWN
+
+    def _variable(self, item: EnvTest) -> Tri:
+        if item.op == "set":
+            return Tri.NO
+        found = next((one for one in self.surface.env if one.name == item.name), None)
+        if found is None:
+            return Tri.UNKNOWN
+        return Tri.of(compare(found.default, item.op, item.value))
 
     def possible(self, predicate: Predicate) -> list[Decision]:
         """Decisions that may be the one, up to the first that certainly is."""

@@ -28,7 +28,9 @@ def _option(surface: ReleaseSurface, flag: str) -> Option | Told | None:
         return option
     topic = f"option/{flag}"
     unknown = next((item for item in surface.unknowns if item.topic == topic), None)
-    return untold(f"{unknown.where}: {unknown.why}") if unknown is not None else None
+    if unknown is not None:
+        return untold(f"{unknown.where}: {unknown.why}")
+    return None if surface.configs else untold("the options of this release were not all read")
 
 
 def option_exists(surface: ReleaseSurface, probe: OptionExists) -> Told:
@@ -52,7 +54,7 @@ def option_choice(surface: ReleaseSurface, probe: OptionChoice) -> Told:
         return untold(f"{probe.flag} takes free text")
     place = option.source.evidence(f"values: {', '.join(option.choices)}")
     found = probe.value in option.choices
-    if not found and not option.closed:
+    if not (found or option.closed or probe.listed):
         return untold(f"{probe.flag} also takes values that are not listed")
     yes, no = f"{probe.flag} takes {probe.value}", f"{probe.flag} refuses {probe.value}"
     return told(found, probe.expect, yes, no, place)

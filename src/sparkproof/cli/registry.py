@@ -33,8 +33,13 @@ COMMANDS = (
         "Show what is really in a container image",
         ("show", "diff"),
     ),
+    CommandEntry(
+        "checkpoint", "look", _P + "checkpoint", "Show what a checkpoint declares and stores"
+    ),
     CommandEntry("log", "look", _P + "log", "Read a vLLM log: facts, and a failure's cause"),
     CommandEntry("smoke", "live", _P + "smoke", "Ask a live server first things first; warm it up"),
+    CommandEntry("bench", "live", _P + "bench", "Benchmark a server, and judge the measurement"),
+    CommandEntry("why", "live", _P + "why", "Find out why an agent stalls or a reply is odd"),
     CommandEntry(
         "receipt",
         "know and keep",

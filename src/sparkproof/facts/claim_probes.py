@@ -107,10 +107,15 @@ class OptionExists(_Probe, frozen=True, tag="option_exists"):
 
 
 class OptionChoice(_Probe, frozen=True, tag="option_choice"):
-    """Does the option take that value?"""
+    """Does the option take that value?
+
+    Attributes:
+        listed: ask for the release's own list alone, where plugins may add to it.
+    """
 
     flag: str
     value: str
+    listed: bool = False
     expect: bool = True
 
 
@@ -238,11 +243,49 @@ class ModelKnown(_Probe, frozen=True, tag="model"):
     expect: bool = True
 
 
-class Speculation(_Probe, frozen=True, tag="speculation"):
-    """Is there such a speculative method, or such a field of the speculative config?"""
+class ConfigField(_Probe, frozen=True, tag="config_field"):
+    """Has a configuration class that field (with that default, where one is given)?"""
 
-    what: Literal["method", "field"]
-    name: str
+    config: str
+    field: str
+    default: Value | None = None
+    expect: bool = True
+
+
+class NamedValue(_Probe, frozen=True, tag="named_value"):
+    """Is that among the values of a named list, e.g. a method of ``SpeculativeMethod``?"""
+
+    list: str
+    value: str
+    expect: bool = True
+
+
+class BatchDefault(_Probe, frozen=True, tag="batch_default"):
+    """Are these a server's batch defaults on a device of that size?"""
+
+    tokens: int
+    sequences: int
+    capability: str = "12.1"
+    memory_gib: float = 121.6
+    device_name: str = "nvidia gb10"
+    expect: bool = True
+
+
+class RuleOutcome(_Probe, frozen=True, tag="rule_outcome"):
+    """Does a rule of the configuration come to that under these settings?"""
+
+    rule: str
+    outcome: str
+    settings: dict[str, Value] = {}
+    capability: str = "12.1"
+    expect: bool = True
+
+
+class GraphMode(_Probe, frozen=True, tag="graph_mode"):
+    """Is that the default graph mode, or the formula of the largest captured size?"""
+
+    mode: str = ""
+    cap: str = ""
     expect: bool = True
 
 
@@ -290,7 +333,11 @@ Probe: TypeAlias = (
     | EndpointServed
     | ParserKnown
     | ModelKnown
-    | Speculation
+    | ConfigField
+    | NamedValue
+    | BatchDefault
+    | RuleOutcome
+    | GraphMode
     | Needs
     | AllOf
     | AnyOf
