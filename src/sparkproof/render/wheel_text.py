@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sparkproof.core.delivery import NOT_WORKING, FamilyRoute, JitPart, Route
 from sparkproof.core.results.wheel import LibraryRow, WheelResult
-from sparkproof.core.units import format_bytes
+from sparkproof.core.units import format_bytes, plural
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 
 _STYLE = {
@@ -34,7 +34,7 @@ def render_wheel(result: WheelResult) -> list[Line]:
         lines += table(_library_row(row) for row in result.libraries)
     if result.loose:
         lines += [line(), heading("loose files")]
-        lines += table((row.folder, row.arch, f"{row.files:,} files") for row in result.loose)
+        lines += table((row.folder, row.arch, plural(row.files, "file")) for row in result.loose)
     return lines
 
 
@@ -79,6 +79,6 @@ def _library_row(row: LibraryRow) -> tuple[Cell, ...]:
     return (
         row.path,
         format_bytes(row.size_bytes),
-        f"{row.containers} containers",
+        plural(row.containers, "container"),
         (archs or "none") + extra,
     )

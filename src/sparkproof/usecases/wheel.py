@@ -7,7 +7,7 @@ from collections import Counter
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.open_artifact import open_artifact, reopen
 from sparkproof.adapters.progress import NoProgress
-from sparkproof.core.finding import Severity
+from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.device_code import CodeKind, DeviceCode, Entry, Library
 from sparkproof.core.ports import Artifact, Progress
 from sparkproof.core.report import Report
@@ -119,7 +119,10 @@ def _loose_rows(code: DeviceCode) -> tuple[LooseRow, ...]:
 
 
 def _listed(subject: Subject, code: DeviceCode, result: WheelResult) -> Report[WheelResult]:
-    found = sorted({arch for row in result.libraries for arch in row.archs})
+    found = sorted(
+        {arch for row in result.libraries for arch in row.archs}
+        | {row.arch for row in result.loose}
+    )
     verdict = Verdict.INCONCLUSIVE if code.unknowns else Verdict.PASS
     return make_report(
         "wheel",
@@ -135,21 +138,22 @@ def _judged(
     subject: Subject, code: DeviceCode, result: WheelResult, hardware: Hardware
 ) -> Report[WheelResult]:
     criteria = judge_device_code(code, result.families, hardware.capability)
-    findings = tuple(f for f in find_problems(result.families) if f.severity is not Severity.INFO)
+    found = (f for f in find_problems(result.families) if f.severity is not Severity.INFO)
+    findings = tuple(sorted(found, key=lambda f: f.severity is not Severity.ERROR))
     verdict = fold(item.verdict for item in criteria)
     total = sum(count.kernels for route in result.families for count in route.counts)
     working = sum(route.kernels for route in result.families)
-    if total:
-        summary = (
-            f"{subject.title}: {working:,} of {plural(total, 'kernel')} run on {hardware.title}"
-        )
-    else:
-        summary = f"{subject.title}: no device code for {hardware.title}"
+    summary = f"{working:,} of {plural(total, 'kernel')} run on {hardware.title}"
+    if not total:
+        summary = "holds no kernels"
+    compiles = any(part.tools for part in result.compiled_at_run_time)
+    if total and not working and not compiles and verdict is Verdict.PASS:
+        findings = (_nothing_prebuilt(total, hardware), *findings)
     return make_report(
         "wheel",
         result,
         verdict=verdict,
-        summary=summary,
+        summary=f"{subject.title}: {summary}",
         subjects=(subject,),
         criteria=criteria,
         findings=findings,
@@ -159,7 +163,19 @@ def _judged(
     )
 
 
+def _nothing_prebuilt(total: int, hardware: Hardware) -> Finding:
+    return Finding(
+        rule="deliver/nothing-prebuilt",
+        severity=Severity.WARNING,
+        confidence=Confidence.SHOWN,
+        message=f"none of the {total:,} prebuilt kernels is for {hardware.capability}: "
+        "what needs them is compiled at first use, or missing",
+        subject="loose files",
+        remedy="count on nvcc and ninja where it runs, not on this package",
+    )
+
+
 def _next(result: WheelResult, verdict: Verdict) -> tuple[str, ...]:
     if verdict is Verdict.FAIL and any("12" in name for name in result.cuda):
-        return ("a build of the CUDA 13 line: its sm_120f code serves 12.1",)
+        return ("look for a build of the CUDA 13 line: only there can family code serve 12.1",)
     return ()
