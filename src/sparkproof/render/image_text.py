@@ -18,7 +18,7 @@ _COMMAND_CHARS = 70
 def render_image(result: ImageResult) -> list[Line]:
     """Who it is, packages, programs, layers, then device code as for a wheel."""
     image = result.image
-    lines = [heading("image", image.name), *table(_rows(result))]
+    lines = [heading("image", image.name), *table(_rows(result)), *table(_names(result))]
     lines += [line(), heading("packages", f"{image.distributions} in Python's folders")]
     lines += table(_package_row(item) for item in image.packages)
     lines += [line(), heading("programs")]
@@ -63,11 +63,16 @@ def _rows(result: ImageResult) -> Iterator[tuple[Cell, ...]]:
     yield "platform", f"{image.os}/{image.architecture}", image.distribution
     age = f"{result.age_days} days ago" if result.age_days >= 0 else ""
     yield "built", image.created or "not told", age
+
+
+def _names(result: ImageResult) -> Iterator[tuple[Cell, ...]]:
+    """Rows whose values are long; padded to the words of `_rows`."""
+    image = result.image
     if result.pin:
-        yield "pin", result.pin
-    yield "id", image.config_digest
+        yield "pin     ", result.pin
+    yield "id      ", image.config_digest
     if started := " ".join((*image.entrypoint, *image.cmd)):
-        yield "starts", started[:_COMMAND_CHARS]
+        yield "starts  ", started[:_COMMAND_CHARS]
 
 
 def _told(image: ImageObservation) -> Span:
