@@ -52,6 +52,7 @@ _WHY = [
     "and told everyone in the market about it",
     "without asking for any help",
 ]
+ASK_WORDS = 25
 _ASK = (
     "Tell the story so far in your own words, then go on with it at length: who comes next, "
     "what they want, and how it ends."
@@ -59,33 +60,22 @@ _ASK = (
 
 
 def compose(words: int, seed: str, *, ask: bool = False) -> str:
-    """English prose of about `words` words that begins with a mark made from `seed`.
+    """English prose of `words` words that begins with a mark made from `seed`.
 
     Args:
-        words: at least; the last sentence is finished.
+        words: exactly, the mark's two included and the request's not.
         seed: the same seed gives the same text.
         ask: end with a request to go on at length.
     """
     mark = hashlib.sha256(seed.encode()).hexdigest()[:12]
     pick = random.Random(seed)  # noqa: S311 - prose, not keys
-    parts = [f"Note {mark}."]
-    count = 2
-    while count < words:
+    prose = ["Note", f"{mark}."]
+    while len(prose) < words:
         who = pick.choice(_WHO)
-        sentence = " ".join(
-            (
-                who[0].upper() + who[1:],
-                pick.choice(_DID),
-                pick.choice(_WHAT),
-                pick.choice(_WHEN),
-                pick.choice(_WHY),
-            )
-        )
-        parts.append(sentence + ".")
-        count += sentence.count(" ") + 1
-    if ask:
-        parts.append(_ASK)
-    return " ".join(parts)
+        rest = (pick.choice(_DID), pick.choice(_WHAT), pick.choice(_WHEN), pick.choice(_WHY))
+        prose += f"{who[0].upper()}{who[1:]} {' '.join(rest)}.".split()
+    text = " ".join(prose[: max(2, words)])
+    return f"{text} {_ASK}" if ask else text
 
 
 def words_for(tokens: int, sample_words: int, sample_tokens: int) -> int:

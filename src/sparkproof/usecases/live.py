@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from sparkproof.adapters.server import Server, key_of
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.finding import Confidence, Finding, Severity
@@ -29,23 +31,55 @@ from sparkproof.formats.openai_answer import (
     parse_as,
 )
 from sparkproof.formats.vllm_metrics import read_counts
-from sparkproof.load.observe import observe
+from sparkproof.load.observe import KEPT_BYTES, observe
 from sparkproof.receipts.receipt import seal
 
 T = TypeVar("T")
 _LOOK_S = 20.0
 
 
+class Ports:
+    """The server, and the gateway in front of it where there is one, open while in use.
+
+    Args:
+        address: of the server.
+        gateway: of the gateway ("" for none).
+        port, other: asked in place of them.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        gateway: str = "",
+        port: ServerPort | None = None,
+        other: ServerPort | None = None,
+    ) -> None:
+        key = key_of()
+        self._port: ServerPort = port or Server(address, key=key)
+        self._other: ServerPort | None = other or (Server(gateway, key=key) if gateway else None)
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> tuple[ServerPort, ServerPort | None]:
+        for port in (self._port, self._other):
+            if isinstance(port, Server):
+                await self._stack.enter_async_context(port)
+        return self._port, self._other
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+
 class Session:
     """Asks one server and keeps every exchange in order."""
 
-    def __init__(self, port: ServerPort) -> None:
+    def __init__(self, port: ServerPort, *, kept_bytes: int = KEPT_BYTES) -> None:
         self.port = port
+        self._kept_bytes = kept_bytes
         self.exchanges: list[Exchange] = []
 
     async def ask(self, ask: Ask) -> Exchange:
         """One request."""
-        exchange = observe(ask, await self.port.send(ask))
+        exchange = observe(ask, await self.port.send(ask), kept_bytes=self._kept_bytes)
         self.exchanges.append(exchange)
         return exchange
 

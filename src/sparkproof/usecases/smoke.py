@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from sparkproof.adapters.server import Server, key_of
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.bootlog.response import judge_answer, parse_answers
 from sparkproof.core.deployment import Deployment
@@ -36,7 +35,7 @@ from sparkproof.gates.warmup import first_costs, plan_warmup
 from sparkproof.load.prompts import words_for
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.expectations import expected_of, log_says, refuse_model
-from sparkproof.usecases.live import Session, keep, subject_of, take_snapshot
+from sparkproof.usecases.live import Ports, Session, keep, subject_of, take_snapshot
 
 _POLL_S = 2.0
 _SAMPLE = "the miller carried a box of letters to the village before the rain came"
@@ -78,7 +77,7 @@ def smoke(
     run = SmokeRun(expected=expected, log=says, warm_only=warm_only, seed=seed, model=model)
 
     async def ask() -> None:
-        async with _Ports(address, gateway, port) as (direct, other):
+        async with Ports(address, gateway, port) as (direct, other):
             await wait_for(direct, wait_s)
             await run.go(direct, other)
 
@@ -93,27 +92,6 @@ def smoke(
     if deployment is not None:
         inputs["deployment"] = digest(deployment)
     return keep(report, store, inputs)
-
-
-class _Ports:
-    """The server, and the gateway in front of it where there is one."""
-
-    def __init__(self, address: str, gateway: str, port: ServerPort | None) -> None:
-        self._port = port
-        self._servers = [] if port else [Server(address, key=key_of())]
-        if gateway:
-            self._servers.append(Server(gateway, key=key_of()))
-
-    async def __aenter__(self) -> tuple[ServerPort, ServerPort | None]:
-        for server in self._servers:
-            await server.__aenter__()
-        if self._port is not None:
-            return self._port, self._servers[0] if self._servers else None
-        return self._servers[0], self._servers[1] if len(self._servers) > 1 else None
-
-    async def __aexit__(self, *_: object) -> None:
-        for server in self._servers:
-            await server.__aexit__(None, None, None)
 
 
 async def wait_for(port: ServerPort, wait_s: float) -> None:
@@ -160,7 +138,10 @@ class SmokeRun:
         )
         await self._each(session, (*plan_speech(model), *plan_chat(model, limit)))
         await self._prefix(session, model, seed)
+        before = await session.counts()
         await self._each(session, plan_drafts(model))
+        if before and (after := await session.counts()):
+            self._add(window=between(before, after))
         if gateway is not None:
             beyond = Session(gateway)
             await self._each(beyond, plan_aliases(names))
@@ -168,8 +149,6 @@ class SmokeRun:
                 msgspec.structs.replace(e, label=e.label.replace("alias/", "gateway/"))
                 for e in beyond.exchanges
             ]
-        if snapshot.counts and (after := await session.counts()):
-            self._add(window=between(snapshot.counts, after))
 
     async def _each(self, session: Session, asks: tuple[Ask, ...]) -> None:
         for ask in asks:

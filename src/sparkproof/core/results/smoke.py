@@ -61,7 +61,7 @@ class SmokeResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         model: the name that was used.
-        window: over all of the questions.
+        window: over predictable text, on which any drafter finds something to guess.
         prefix_window: over the second of two requests with one prefix.
         prefix_tokens: that both shared.
         answer_rules: the rule that each chat's answer breaks, by label ("" for a sound one).

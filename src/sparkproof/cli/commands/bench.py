@@ -1,0 +1,96 @@
+"""``sparkproof bench URL``."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from sparkproof.cli.options import output_options, receipt_options
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("bench")
+@click.argument("server", metavar="URL")
+@click.option("--mode", "modes", multiple=True, help="answer, thinking or raw (repeatable).")
+@click.option("--depth", "depths", multiple=True, type=int, help="Prompt tokens (repeatable).")
+@click.option("--output", default=256, show_default=True, help="Tokens to generate, forced.")
+@click.option("--concurrency", multiple=True, type=int, help="Closed loop: streams (repeatable).")
+@click.option("--rate", multiple=True, type=float, help="Open loop: requests a second.")
+@click.option("--requests", default=0, help="Requests per cell and repeat; default by the load.")
+@click.option("--repeats", default=3, show_default=True, help="Whole rounds over all cells.")
+@click.option("--model", default="", help="Served name to use; default: the first listed.")
+@click.option("--deployment", type=_FILE, help="Deployment TOML: what is being served.")
+@click.option("--box", default="", metavar="NAME", help="The machine it runs on.")
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds for one request.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots."
+)
+@receipt_options
+@output_options
+def command(
+    *,
+    server: str,
+    modes: tuple[str, ...],
+    depths: tuple[int, ...],
+    output: int,
+    concurrency: tuple[int, ...],
+    rate: tuple[float, ...],
+    requests: int,
+    repeats: int,
+    model: str,
+    deployment: Path | None,
+    box: str,
+    timeout: float,
+    html: Path | None,
+    receipt: bool,
+    store: Path | None,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Benchmark a live server, and say whether the measurement is one.
+
+    Prompts that no prefix cache has seen, forced lengths, the server's own token counts, medians
+    of three rounds with their spread. Inconclusive where the client was too slow, prompts were
+    cached, requests preempted, or the engine restarted; labelled loaded beside other traffic.
+
+    \b
+    sparkproof bench http://127.0.0.1:8000 --depth 6000 --concurrency 1 --concurrency 8
+    sparkproof bench http://127.0.0.1:8000 --rate 2 --requests 60
+    """
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit_or_interrupt, write_lines  # noqa: PLC0415
+    from sparkproof.load.schedule import make_plan  # noqa: PLC0415
+    from sparkproof.render.bench_text import render_bench  # noqa: PLC0415
+    from sparkproof.render.lines import line  # noqa: PLC0415
+    from sparkproof.usecases.bench import bench  # noqa: PLC0415
+    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+
+    plan = make_plan(
+        modes=modes or ("answer",),
+        depths=depths or (1024,),
+        output=output,
+        concurrencies=concurrency or (() if rate else (1,)),
+        rates=rate,
+        requests=requests,
+        repeats=repeats,
+    )
+    report = bench(
+        server,
+        plan,
+        model=model,
+        deployment=read_deployment(deployment) if deployment else None,
+        box=box,
+        timeout_s=timeout,
+        store=ReceiptStore(store or default_folder()) if receipt else None,
+        say=lambda text: write_lines([line(text)], to_stderr=True),
+    )
+    if html is not None:
+        from sparkproof.adapters.files import write_file  # noqa: PLC0415
+        from sparkproof.render.bench_html import bench_page  # noqa: PLC0415
+
+        write_file(html, bench_page(report))
+    body = partial(render_bench, criteria=report.criteria)
+    raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))

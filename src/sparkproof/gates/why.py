@@ -1,0 +1,249 @@
+"""Which one cause fits what came back. The first that fits, in the order in which they hide each
+other: a dead line hides a dead engine, which hides a wrong parser, which hides a slow client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sparkproof.core.finding import Confidence, Finding
+from sparkproof.core.observations.exchange import Exchange, StreamReading
+from sparkproof.core.results.why import WhyResult
+from sparkproof.core.server_port import Failure
+from sparkproof.gates.pages import make_finding
+from sparkproof.load.ask import CHAT
+
+AGENT_TOKENS = 10_000
+"""What an agent on a reasoning model should allow for (field notes, 2026-07-19)."""
+_DIRECT = ("direct/whole", "direct/stream")
+_COLD_FACTOR, _COLD_S = 3.0, 2.0
+_QUEUE_SHARE, _QUEUE_S = 0.5, 1.0
+_CLIENT_FACTOR, _CLIENT_S = 4.0, 5.0
+_BURST_SHARE = 0.1
+_FLOWING_SHARE = 0.4
+_MIN_EVENTS = 4
+_LINE_RULES = {
+    Failure.REFUSED: "why/unreachable",
+    Failure.TLS: "why/tls",
+    Failure.NOT_HTTP: "why/not-openai",
+}
+
+
+def follow_ups(result: WhyResult, body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Further bodies worth trying, by label, after the direct ones are in."""
+    whole = result.exchange("direct/whole")
+    if whole is None or whole.status != 200 or result.path != CHAT:
+        return {}
+    rule = result.answer_rules.get("direct/whole", "")
+    cut = '"finish_reason":"length"' in whole.body.replace(" ", "")
+    if not (cut or rule):
+        return {}
+    limit = next((m.max_model_len for m in result.models if m.name == body.get("model")), 0)
+    budget = min(AGENT_TOKENS, max(64, limit // 2)) if limit else AGENT_TOKENS
+    quiet = {**body, "chat_template_kwargs": {"enable_thinking": False}}
+    more = {"direct/quiet": quiet}
+    if cut and budget > int(body.get("max_tokens") or 0):
+        more["direct/large"] = {**body, "max_tokens": budget}
+    return more
+
+
+def find_cause(result: WhyResult) -> Finding | None:
+    """The first cause that fits; None where the request was answered soundly every time."""
+    steps: tuple[Callable[[WhyResult], Finding | None], ...] = (
+        _line,
+        _dead,
+        _stuck,
+        _refused,
+        _gateway,
+        _answer,
+        _stream_only,
+        _slow,
+        _client,
+    )
+    return next((found for step in steps if (found := step(result))), None)
+
+
+def words_of(exchange: Exchange) -> str:
+    """One exchange in one line: status, time, marks, how it ended."""
+    if exchange.failure:
+        return f"{exchange.failure.value}: {exchange.detail}"
+    parts = [f"{exchange.status} in {exchange.seconds:.2f} s"]
+    stream = exchange.stream
+    if stream:
+        if stream.error:
+            parts.append(f"error in the stream: {stream.error[:120]}")
+        if stream.first_token_us >= 0:
+            parts.append(f"first token after {stream.first_token_us / 1e6:.2f} s")
+        parts.append(f"finish_reason {stream.finish_reason or 'none'}")
+        parts.append(f"content {len(stream.content)}, thinking {len(stream.reasoning)} characters")
+        if stream.tool_calls:
+            parts.append("a tool call")
+    elif exchange.status != 200:
+        parts.append(" ".join(exchange.body.split())[:160])
+    return ", ".join(parts)
+
+
+def _found(rule: str, exchange: Exchange, message: str = "", **more: Any) -> Finding:
+    return make_finding(rule, message, where=exchange.label, what=words_of(exchange), **more)
+
+
+def _line(result: WhyResult) -> Finding | None:
+    for exchange in _tried(result, "direct/"):
+        if exchange.failure in _LINE_RULES and not exchange.status:
+            return _found(_LINE_RULES[exchange.failure], exchange)
+        if exchange.status in (401, 403):
+            return _found("why/key", exchange)
+        redirect = 300 <= exchange.status < 400
+        page = exchange.status == 200 and "html" in exchange.content_type
+        if redirect or page:
+            return _found("why/not-openai", exchange)
+    return None
+
+
+def _dead(result: WhyResult) -> Finding | None:
+    for exchange in _tried(result, "direct/"):
+        if result.answer_rules.get(exchange.label) == "response/dead-engine":
+            return _found("response/dead-engine", exchange)
+    tried = _tried(result, "direct/")
+    if tried and result.health >= 500:
+        return _found("response/dead-engine", tried[0], f"/health answers {result.health}")
+    return None
+
+
+def _stuck(result: WhyResult) -> Finding | None:
+    """Nothing came in all our patience: hung, or in the queue, or thrown out again and again."""
+    silent = [
+        e
+        for e in _tried(result, "direct/")
+        if e.failure in (Failure.TIMEOUT, Failure.SILENT) and not _tokens(e.stream)
+    ]
+    window = result.window
+    if not silent:
+        return None
+    if window is None:
+        message = "no token in all our patience, and the server tells nothing of itself"
+        return _found("why/hung-engine", silent[0], message, confidence=Confidence.INFERRED)
+    if window.preemptions:
+        message = f"{window.preemptions:.0f} preemptions while we waited"
+        return _found("why/preemption", silent[0], message)
+    if window.generated_tokens:
+        message = f"no token for us while the engine made {window.generated_tokens:.0f} for others"
+        return _found("why/queueing", silent[0], message)
+    message = f"no token for anybody, {window.running_seen:.0f} requests counted as running"
+    return _found("why/hung-engine", silent[0], message)
+
+
+def _refused(result: WhyResult) -> Finding | None:
+    for exchange in _tried(result, "direct/"):
+        rule = result.answer_rules.get(exchange.label, "")
+        if rule and (exchange.status >= 400 or (exchange.stream and exchange.stream.error)):
+            return _found(rule, exchange)
+        if exchange.failure is Failure.DROPPED or exchange.status >= 500:
+            return _found(
+                "response/dead-engine", exchange, "the line broke in the middle of an answer"
+            )
+    return None
+
+
+def _gateway(result: WhyResult) -> Finding | None:
+    direct = [e for e in _tried(result, "direct/") if e.label in _DIRECT]
+    if not all(e.ok and not result.answer_rules.get(e.label) for e in direct):
+        return None
+    for exchange in _tried(result, "gateway/"):
+        rule = result.answer_rules.get(exchange.label, "")
+        if exchange.status == 404 or rule == "response/unknown-model":
+            return _found("why/gateway-name", exchange)
+        if exchange.failure or exchange.status != 200 or rule:
+            return _found("why/gateway-breaks", exchange)
+    ours, theirs = result.exchange("direct/stream"), result.exchange("gateway/stream")
+    if ours and theirs and _flows(ours.stream) and _bursts(theirs.stream):
+        return _found("why/gateway-buffers", theirs)
+    return None
+
+
+def _answer(result: WhyResult) -> Finding | None:
+    whole = result.exchange("direct/whole")
+    if whole is None or not whole.ok:
+        return None
+    rule = result.answer_rules.get("direct/whole", "")
+    cured = [
+        label
+        for label in ("direct/large", "direct/quiet")
+        if (e := result.exchange(label)) and e.ok and not result.answer_rules.get(label)
+    ]
+    cut = '"finish_reason":"length"' in whole.body.replace(" ", "")
+    if rule == "response/unclear" and cut:
+        return _found("why/empty-budget", whole)
+    if rule == "response/unclear" and cured:
+        return _found("why/thinks-then-fine", whole)
+    if not rule or rule == "response/unclear":
+        return None
+    message = ""
+    if rule == "response/starved-budget" and cured:
+        how = "a larger budget" if "direct/large" in cured else "thinking switched off"
+        message = f"the budget ended inside the think block; with {how} the answer comes"
+    return _found(rule, whole, message)
+
+
+def _stream_only(result: WhyResult) -> Finding | None:
+    whole, stream = result.exchange("direct/whole"), result.exchange("direct/stream")
+    if not whole or not stream or not whole.ok or result.answer_rules.get("direct/whole"):
+        return None
+    if result.answer_rules.get("direct/stream") or not stream.ok:
+        return _found("why/stream-only", stream)
+    return None
+
+
+def _slow(result: WhyResult) -> Finding | None:
+    whole, stream, window = (
+        result.exchange("direct/whole"),
+        result.exchange("direct/stream"),
+        result.window,
+    )
+    if not whole or not stream or not whole.ok or not stream.ok:
+        return None
+    if window and window.preemptions:
+        return _found("why/preemption", stream, f"{window.preemptions:.0f} preemptions meanwhile")
+    if window and window.queue_s and window.ttft_s and window.finished:
+        queued = window.queue_s / window.finished
+        if queued > _QUEUE_S and window.queue_s > _QUEUE_SHARE * window.ttft_s:
+            message = f"{queued:.1f} s of a request's wait for its first token went by in the queue"
+            return _found("why/queueing", stream, message)
+    if whole.seconds > _COLD_S and whole.seconds > _COLD_FACTOR * stream.seconds:
+        message = f"{whole.seconds:.1f} s the first time, {stream.seconds:.1f} s the second"
+        return _found("why/cold", whole, message)
+    return None
+
+
+def _client(result: WhyResult) -> Finding | None:
+    sound = [e for e in _tried(result, "direct/") if e.ok]
+    if not sound or result.waited_s < _CLIENT_S:
+        return None
+    slowest = max(sound, key=lambda e: e.seconds)
+    if result.waited_s < _CLIENT_FACTOR * slowest.seconds:
+        return None
+    message = f"answered here in {slowest.seconds:.1f} s, the agent waited {result.waited_s:.0f} s"
+    return _found("why/slow-client", slowest, message, confidence=Confidence.INFERRED)
+
+
+def _tried(result: WhyResult, kind: str) -> list[Exchange]:
+    return [exchange for exchange in result.exchanges if exchange.label.startswith(kind)]
+
+
+def _tokens(stream: StreamReading | None) -> int:
+    return len(stream.arrivals_us) if stream else 0
+
+
+def _spread(stream: StreamReading | None) -> float:
+    """Share of the whole time over which tokens arrived; -1 where there are too few."""
+    if stream is None or len(stream.arrivals_us) < _MIN_EVENTS or stream.ended_us <= 0:
+        return -1.0
+    return (stream.arrivals_us[-1] - stream.arrivals_us[0]) / stream.ended_us
+
+
+def _flows(stream: StreamReading | None) -> bool:
+    return _spread(stream) > _FLOWING_SHARE
+
+
+def _bursts(stream: StreamReading | None) -> bool:
+    return 0 <= _spread(stream) < _BURST_SHARE
