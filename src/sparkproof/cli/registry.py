@@ -24,7 +24,7 @@ _P = "sparkproof.cli.commands."
 SECTIONS = ("prove", "look", "live", "know and keep")
 COMMANDS = (
     CommandEntry("prove", "prove", _P + "prove", "Prove a deployment before it is deployed"),
-    CommandEntry("select", "prove", _P + "select", "Show which kernel each layer class gets, and why"),
+    CommandEntry("select", "prove", _P + "select", "Show which kernel each layer gets, and why"),
     CommandEntry("fit", "prove", _P + "fit", "Plan the KV pool to the digit, and the memory"),
     CommandEntry("wheel", "look", _P + "wheel", "Show what device code an artifact delivers"),
     CommandEntry(

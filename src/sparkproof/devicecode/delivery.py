@@ -14,17 +14,19 @@ JIT_CACHE = "flashinfer-jit-cache"
 
 
 def judge_need(
-    need: Need, routes: Mapping[str, FamilyRoute], box: Box, *, complete: bool
+    need: Need, routes: Mapping[str, FamilyRoute] | None, box: Box, *, complete: bool
 ) -> Delivery:
     """Judge one need.
 
     Args:
-        routes: of the artifact's families on the device, by id.
+        routes: of the artifact's families on the device, by id; None where there is no artifact.
         box: with nvcc and ninja stated.
         complete: all of the artifact's device code could be read, so that what was not found
             is not there.
     """
     if need.means is Means.FAMILY:
+        if routes is None:
+            return _unread(need)
         return _family(need, routes.get(need.family), complete=complete)
     if need.means is Means.NVCC:
         return _compiled(need, box)
@@ -33,6 +35,16 @@ def judge_need(
         return _other(need, Verdict.PASS, reason)
     reason = f"in {need.provider}, which is not part of this artifact"
     return _other(need, Verdict.SKIPPED, reason)
+
+
+def _unread(need: Need) -> Delivery:
+    return Delivery(
+        what=need.what,
+        means=need.means.value,
+        name=need.family,
+        verdict=Verdict.SKIPPED,
+        reason="not known without an artifact: name one with --artifact",
+    )
 
 
 def _other(need: Need, verdict: Verdict, reason: str, *, warning: bool = False) -> Delivery:

@@ -19,6 +19,7 @@ from sparkproof.selection.settings import layer_settings, linear_choice
 from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
+LATENT_ATTENTION = "attention/mla"
 _EXPERTS = {
     QuantScheme.UNQUANTIZED: "moe/unquantized",
     QuantScheme.NVFP4_W4A4: "moe/nvfp4",
@@ -36,6 +37,7 @@ _DENSE = {
     QuantScheme.FP8_W8A16: "dense/fp8-w8a16",
 }
 PLAIN_LINEAR = "torch"
+FELL_BACK = "has no kernel for this layer type"
 
 
 def oracle_of(layer: LayerFormat) -> str:
@@ -45,8 +47,9 @@ def oracle_of(layer: LayerFormat) -> str:
 
 
 def attention_oracle(profile: CheckpointProfile) -> str:
-    """Id of the oracle that decides for the checkpoint's full attention."""
-    return ATTENTION
+    """Id of the oracle that decides for the checkpoint's attention."""
+    latent = profile.state is not None and profile.state.latent
+    return LATENT_ATTENTION if latent else ATTENTION
 
 
 def predict(
@@ -299,7 +302,7 @@ class _Predictor:
         value = self._flag_value(oracle)
         if value.lower() != "auto":
             if self._falls_back(oracle, branch, value):
-                return How.AUTO, f"{oracle.flag} {value} has no kernel for this layer type"
+                return How.AUTO, f"{oracle.flag} {value} {FELL_BACK}"
             return How.FLAG, f"{oracle.flag} {value}"
         for leaf in asked:
             if isinstance(leaf, Setting) and leaf.path == "use_a16" and branch.selected:

@@ -86,6 +86,8 @@ def answer_gates(look: Look, box: Box) -> dict[str, GateAnswer]:
     """What metadata, the stated box and the artifact's own device code can answer."""
     answers = settle_gates(look.surface, box)
     for operator in gate_operators().of(look.surface.version):
+        if operator.family and not look.code_read:
+            continue
         answers[f"op:{operator.name}"] = _operator_answer(operator, look)
     return answers
 
@@ -210,8 +212,9 @@ class _Prover:
         return msgspec.structs.replace(proof, layers=layer.layers)
 
     def _deliveries(self, backend: BackendNeeds, scheme: str) -> tuple[Delivery, ...]:
+        routes = self._look.routes if self._look.code_read else None
         return tuple(
-            judge_need(need, self._look.routes, self._box, complete=self._look.complete)
+            judge_need(need, routes, self._box, complete=self._look.complete)
             for need in backend.needs
             if need.applies(scheme, self._look.capability, self._look.surface.version)
         )

@@ -13,21 +13,20 @@ from sparkproof.core.verdict import Verdict
 
 
 class Fate(StrEnum):
-    """What an operator will see of a layer class, worst first."""
+    """What an operator will see of a layer class: trouble first, then the kind, then the price."""
 
     REFUSES = "will refuse to start"
     CRASHES = "will crash: no kernel image"
     REPORTED = "reported wrong or crashing here"
     UNDECIDED = "can't be told"
     SLOW = "emulation or fallback (slow)"
-    JIT = "JIT at first request"
     NATIVE_FP4 = "native FP4"
     NATIVE_FP8 = "native FP8"
     WEIGHT_ONLY = "weight-only"
-    MIXED_INPUT = "native MXFP4"
     TRITON = "Triton"
     UNQUANTIZED = "unquantized"
     ATTENTION = "attention"
+    JIT = "JIT at first request"
     NOT_LOADED = "not loaded"
 
 
@@ -75,16 +74,23 @@ class FlagChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         change: what to type.
         accepted: the release's command line takes it.
         leads_to: what the layer classes get that the flag reaches, in words.
+        reason: what decides the verdict where it is no pass ("" otherwise).
         error: what is raised instead ("" for nothing).
-        against: what is known against it: field reports, half-forcing.
+        against: what is known against it and not against the present pick.
+        half: other quantized layers of the checkpoint are left as they are.
+        idle: it has no kernel for any layer that it reaches.
     """
 
-    change: str
+    flag: str
+    value: str
     accepted: bool
     verdict: Verdict
     leads_to: str
+    reason: str = ""
     error: str = ""
     against: tuple[str, ...] = ()
+    half: bool = False
+    idle: bool = False
 
 
 class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,264 @@
+"""A selection as text: side by side, the walks, what was reported, what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sparkproof.core.field_report import DeviceClass, Effect, FieldRecord
+from sparkproof.core.results.proof import LayerProof
+from sparkproof.core.results.select import (
+    Fate,
+    FlagChoice,
+    LayerSelection,
+    Selection,
+    SelectionBranch,
+    SelectResult,
+    Told,
+)
+from sparkproof.core.units import plural
+from sparkproof.core.verdict import Verdict
+from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.report_text import VERDICT_STYLE
+from sparkproof.render.walk_text import layer_name, render_walk, shorten
+
+_STYLES = {
+    Fate.REFUSES: Style.BAD,
+    Fate.CRASHES: Style.BAD,
+    Fate.REPORTED: Style.BAD,
+    Fate.UNDECIDED: Style.WARN,
+    Fate.SLOW: Style.WARN,
+    Fate.JIT: Style.WARN,
+    Fate.NOT_LOADED: Style.DIM,
+}
+_DETAILED = (Fate.REFUSES, Fate.CRASHES, Fate.REPORTED, Fate.UNDECIDED)
+_BESIDE = 3
+"""How many columns stand side by side."""
+_CELL_CHARS = 60
+_DEVICES = (
+    (DeviceClass.GB10, "GB10"),
+    (DeviceClass.SM12X, "other 12.x"),
+    (DeviceClass.OTHER, "other GPUs"),
+)
+
+
+def render_select(result: SelectResult, *, verbose: bool = False) -> list[Line]:
+    """All of it; the walks of columns that agree are told once."""
+    lines: list[Line] = []
+    for start in range(0, len(result.columns), _BESIDE):
+        lines += [*_table(result, result.columns[start : start + _BESIDE]), line()]
+    lines += [heading("why", "each candidate in the order in which it is asked")]
+    lines += _walks(result.columns, verbose=verbose)
+    lines += _reports(result.columns, verbose=verbose)
+    lines += _changes(result.columns, verbose=verbose)
+    return lines
+
+
+def _table(result: SelectResult, columns: Sequence[Selection]) -> Iterator[Line]:
+    yield heading("select", f"on {result.device}, compute capability {result.capability}")
+    rows: list[Sequence[Cell]] = [
+        ("", *(Span(_short_cell(item.name), Style.STRONG) for item in columns)),
+        ("declared", *(item.method or "unquantized" for item in columns)),
+        ("release", *(_release(item) for item in columns)),
+    ]
+    if any(item.args for item in columns):
+        rows.append(("with", *(_short_cell(" ".join(item.args)) for item in columns)))
+    for assumptions in _assumed(columns):
+        if assumptions:
+            told = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in assumptions.items())
+            rows.append((Span(f"if {told}", Style.STRONG),))
+        rows += _layer_rows([_branch_of(item, assumptions) for item in columns])
+    yield from table(rows)
+
+
+def _release(item: Selection) -> str:
+    return f"vllm {item.release}" + ("" if item.delivery_known else ", delivery unknown")
+
+
+def _assumed(columns: Sequence[Selection]) -> list[dict[str, str]]:
+    found = [branch.assumptions for item in columns for branch in item.branches]
+    stated = [item for index, item in enumerate(found) if item not in found[:index]]
+    return [item for item in stated if item] or [{}]
+
+
+def _branch_of(item: Selection, assumptions: dict[str, str]) -> SelectionBranch:
+    """The column's branch under these assumptions; its only one where nothing was open."""
+    return next((b for b in item.branches if b.assumptions == assumptions), item.branches[0])
+
+
+def _layer_rows(branches: Sequence[SelectionBranch]) -> Iterator[Sequence[Cell]]:
+    """A row a layer class and format; classes that get the same everywhere share one."""
+    rows: dict[tuple[tuple[Span, ...], ...], list[str]] = {}
+    subjects = dict.fromkeys(layer.proof.subject for b in branches for layer in b.layers)
+    for subject in subjects:
+        each = [[item for item in b.layers if item.proof.subject == subject] for b in branches]
+        for number in range(max(map(len, each))):
+            cells = tuple(_cell(items[number]) if number < len(items) else () for items in each)
+            if any(cells):
+                rows.setdefault(cells, []).append(subject)
+    for cells, named in rows.items():
+        yield from _cell_rows(", ".join(dict.fromkeys(named)), cells)
+
+
+def _cell_rows(label: str, cells: Sequence[tuple[Span, ...]]) -> Iterator[Sequence[Cell]]:
+    for number in range(max(map(len, cells))):
+        here = [cell[number] if number < len(cell) else Span("") for cell in cells]
+        yield label if not number else "", *here
+
+
+def _cell(item: LayerSelection) -> tuple[Span, ...]:
+    """Scheme and layers, backend, and the outcome's words; plain layers in one line."""
+    proof, fates = item.proof, [told.fate for told in item.told]
+    if fates == [Fate.NOT_LOADED]:
+        return (Span(Fate.NOT_LOADED.value, Style.DIM),)
+    scheme = " ".join(filter(None, (proof.scheme, f"({proof.layers})" if proof.layers else "")))
+    if fates == [Fate.UNQUANTIZED]:
+        return (Span(scheme),) if scheme else ()
+    words = [fate.value for fate in fates if fate is not Fate.ATTENTION]
+    selected = proof.prediction.selected if proof.prediction is not None else ""
+    lines = [Span(_short_cell(text)) for text in (scheme, selected or proof.backend) if text]
+    if not words:
+        return tuple(lines) if selected else ()
+    style = _STYLES.get(fates[0], Style.GOOD)
+    return (*lines, Span(f"  {', '.join(words)}", style))
+
+
+def _short_cell(text: str) -> str:
+    """The text, cut where a column would not hold it."""
+    return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
+
+
+def _walks(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
+    """Every different walk once, with the columns and layer classes that share it."""
+    walks: dict[object, tuple[LayerProof, dict[str, list[str]]]] = {}
+    for column in columns:
+        for branch in column.branches:
+            for layer in branch.layers:
+                found = layer.proof.prediction
+                if found is None or not found.oracle:
+                    continue
+                key = (found.oracle, found.scheme, found.steps, found.error)
+                named = walks.setdefault(key, (layer.proof, {}))[1]
+                named.setdefault(column.name, []).append(_named(layer.proof, branch))
+    for proof, named in walks.values():
+        yield from render_walk(proof, _sharing(named, len(columns)), verbose=verbose)
+    for column in columns:
+        yield from _details(column, several=len(columns) > 1)
+
+
+def _named(proof: LayerProof, branch: SelectionBranch) -> str:
+    answers = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in branch.assumptions.items())
+    return f"{layer_name(proof)} [{answers}]" if answers else layer_name(proof)
+
+
+def _sharing(named: dict[str, list[str]], columns: int) -> str:
+    if columns == 1:
+        return ", ".join(dict.fromkeys(name for names in named.values() for name in names))
+    told = {owner: ", ".join(dict.fromkeys(names)) for owner, names in named.items()}
+    return "; ".join(f"{owner}: {names}" for owner, names in told.items())
+
+
+def _details(column: Selection, *, several: bool) -> Iterator[Line]:
+    """What stands behind the words that name trouble."""
+    told: dict[tuple[Fate, str, str], list[str]] = {}
+    for branch in column.branches:
+        for layer in branch.layers:
+            for item in layer.told:
+                if item.fate in _DETAILED:
+                    key = (item.fate, item.detail, _sure(item))
+                    told.setdefault(key, []).append(_named(layer.proof, branch))
+    for (fate, detail, sure), subjects in told.items():
+        owner = f"{column.name}: " if several else ""
+        yield line(
+            "  ",
+            Span(fate.value, _STYLES[fate]),
+            f"  {owner}{', '.join(dict.fromkeys(subjects))}: {detail}",
+            Span(f"  ({sure})", Style.DIM),
+        )
+
+
+def _sure(item: Told) -> str:
+    return item.confidence.value
+
+
+def _reports(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
+    found: dict[FieldRecord, list[str]] = {}
+    for column in columns:
+        for branch in column.branches:
+            for layer in branch.layers:
+                for record in layer.reports:
+                    found.setdefault(record, []).append(layer.proof.subject)
+    if not found:
+        return
+    yield line()
+    yield heading("reported", "of these picks in the field, by device; none of it is this box")
+    yield from table(_report_row(record, subjects) for record, subjects in found.items())
+    for record in found if verbose else ():
+        yield line(Span(f"  {record.id}", Style.STRONG))
+        for item in record.reports:
+            device = dict(_DEVICES)[item.device]
+            yield line(Span(f"    {device}, {item.date}: {item.seen} [{item.source}]", Style.DIM))
+
+
+def _report_row(record: FieldRecord, subjects: Sequence[str]) -> Sequence[Cell]:
+    counts = ", ".join(f"{word}: {record.count(kind)}" for kind, word in _DEVICES)
+    style = Style.BAD if record.bad else Style.GOOD if record.effect is Effect.WORKS else Style.WARN
+    settled = "" if record.certain or not record.bad else " (not settled)"
+    return (
+        Span(record.effect.value, style),
+        counts,
+        f"vllm {record.releases}" if record.releases else "any release",
+        record.title + settled,
+        Span(", ".join(dict.fromkeys(subjects)), Style.DIM),
+    )
+
+
+def _changes(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
+    for column in columns:
+        owner = f"{column.name}: " if len(columns) > 1 else ""
+        useful = [item for item in column.choices if _is_useful(item) or verbose]
+        if not useful and not column.changes:
+            continue
+        yield line()
+        yield heading("what would change it", f"{owner}each tried the same way")
+        for change in column.changes:
+            yield _change_line(change.verdict, change.change)
+            yield line(f"        {change.summary}")
+        for group in _alike(useful):
+            yield from _choice(group)
+        if any(item.half for item in useful):
+            note = "a backend flag alone leaves the layers of the other one as they are"
+            yield line(Span(f"  {note}", Style.DIM))
+        left = len(column.choices) - len(useful)
+        if left:
+            told = plural(left, "other value")
+            yield line(
+                Span(f"  {told} end in an error or change nothing: -v shows them", Style.DIM)
+            )
+
+
+def _is_useful(item: FlagChoice) -> bool:
+    return bool(item.leads_to) and not item.error and not item.idle
+
+
+def _alike(choices: Sequence[FlagChoice]) -> list[list[FlagChoice]]:
+    """Values of one flag that come to the same, together."""
+    groups: dict[object, list[FlagChoice]] = {}
+    for item in choices:
+        key = (item.flag, item.leads_to, item.against, item.error, item.reason, item.accepted)
+        groups.setdefault(key, []).append(item)
+    return list(groups.values())
+
+
+def _change_line(verdict: Verdict, change: str) -> Line:
+    word = Span(verdict.value, VERDICT_STYLE[verdict])
+    return line("  ", word, "  ", Span(change, Style.STRONG))
+
+
+def _choice(group: Sequence[FlagChoice]) -> Iterator[Line]:
+    first = group[0]
+    yield _change_line(first.verdict, f"{first.flag} {' | '.join(item.value for item in group)}")
+    for text in (first.leads_to, first.reason if not first.error else "", shorten(first.error)):
+        if text:
+            yield line(f"        {text}")
+    for reason in first.against:
+        yield line("        ", Span("against", Style.WARN), f"  {reason}")

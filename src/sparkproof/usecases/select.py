@@ -1,0 +1,275 @@
+"""Which kernel every layer class gets: several checkpoints side by side, each with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from sparkproof.adapters.cache import ArtifactCache
+from sparkproof.adapters.open_artifact import open_artifact
+from sparkproof.adapters.progress import NoProgress
+from sparkproof.checkpoint.rules import judge_checkpoint
+from sparkproof.core.deployment import Box, Deployment
+from sparkproof.core.errors import UsageError
+from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.ports import Progress
+from sparkproof.core.redaction import redact_arguments
+from sparkproof.core.report import Report
+from sparkproof.core.results.proof import Branch
+from sparkproof.core.results.select import (
+    Selection,
+    SelectionBranch,
+    SelectResult,
+)
+from sparkproof.core.selection_args import SelectionArgs
+from sparkproof.core.subject import Subject
+from sparkproof.core.target import Target
+from sparkproof.core.unknown import Unknown
+from sparkproof.core.verdict import Criterion, fold
+from sparkproof.facts.book import find_device
+from sparkproof.facts.schema import Hardware
+from sparkproof.recipe.selection_args import parse_selection_args
+from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
+from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.flag_choices import try_flags
+from sparkproof.usecases.looking import Seen, see_artifact
+from sparkproof.usecases.outcomes import outcome_of
+from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
+from sparkproof.usecases.prove_branch import Look
+from sparkproof.usecases.prove_findings import find_in_branches
+from sparkproof.usecases.prove_summary import criteria_of, summarize
+from sparkproof.usecases.prove_surroundings import (
+    find_ignored_variables,
+    find_sampler,
+    find_unread_release,
+)
+from sparkproof.usecases.reported import find_reports
+
+_Group = tuple[str, str, str]
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """One deployment with its checkpoint read."""
+
+    deployment: Deployment
+    arguments: SelectionArgs
+    checkpoint: ReadCheckpoint
+
+
+class _Column(msgspec.Struct, frozen=True):
+    selection: Selection
+    criteria: tuple[Criterion, ...]
+    findings: tuple[Finding, ...]
+    unknowns: tuple[Unknown, ...]
+    summary: str
+
+
+def select(
+    deployments: Sequence[Deployment],
+    *,
+    cache: ArtifactCache | None = None,
+    offline: bool = False,
+    progress: Progress | None = None,
+) -> Report[SelectResult]:
+    """Predict the pick of every layer class of every deployment's checkpoint.
+
+    Artifacts that several deployments share are read once.
+
+    Raises:
+        UsageError: nothing was asked, devices differ, or a deployment is wrong as written.
+        UnreachableError, FormatError: a part can't be looked at.
+    """
+    progress = progress or NoProgress()
+    device = _device(deployments)
+    asked = [_read(item, cache, progress, offline=offline) for item in deployments]
+    subjects: list[Subject] = [item.checkpoint.subject for item in asked]
+    columns: dict[int, _Column] = {}
+    for group, indices in _groups(deployments).items():
+        members = [asked[index] for index in indices]
+        with _seen(group, members, device, cache, progress, offline=offline) as (subject, seen):
+            subjects.append(subject)
+            for index in indices:
+                columns[index] = _column(seen, subject, asked[index], device)
+    return _report(device, [columns[index] for index in sorted(columns)], subjects)
+
+
+def _device(deployments: Sequence[Deployment]) -> Hardware:
+    named = {item.device for item in deployments}
+    if len(named) != 1:
+        told = f"deployments for different devices: {', '.join(sorted(named))}"
+        raise UsageError(told if named else "no checkpoint is named", hint="give --device")
+    return find_device(named.pop())
+
+
+def _read(
+    deployment: Deployment, cache: ArtifactCache | None, progress: Progress, *, offline: bool
+) -> _Asked:
+    if not deployment.artifact:
+        raise UsageError("no artifact is named", hint="e.g. --artifact vllm==0.33.0")
+    arguments = parse_selection_args(deployment.args)
+    checkpoint = read_from(deployment.checkpoint, offline=offline, cache=cache, progress=progress)
+    return _Asked(deployment, arguments, checkpoint)
+
+
+def _groups(deployments: Sequence[Deployment]) -> dict[_Group, list[int]]:
+    """Places of the deployments by what has to be opened for them."""
+    found: dict[_Group, list[int]] = {}
+    for index, item in enumerate(deployments):
+        key = (item.artifact, item.box.platform, item.box.python)
+        found.setdefault(key, []).append(index)
+    return found
+
+
+@contextmanager
+def _seen(
+    group: _Group,
+    members: Sequence[_Asked],
+    device: Hardware,
+    cache: ArtifactCache | None,
+    progress: Progress,
+    *,
+    offline: bool,
+) -> Iterator[tuple[Subject, Seen]]:
+    reference, platform, python = group
+    subject, artifact = open_artifact(
+        reference,
+        Target(platform=platform, python=python),
+        cache=cache,
+        offline=offline,
+        progress=progress,
+        whole=True,
+    )
+    try:
+        box = Box(platform=platform, python=python)
+        profiles = [item.checkpoint.profile for item in members]
+        yield subject, see_artifact(artifact, device.capability, box, profiles, progress)
+    finally:
+        artifact.close()
+
+
+def _column(seen: Seen, subject: Subject, asked: _Asked, device: Hardware) -> _Column:
+    deployment, arguments = asked.deployment, asked.arguments
+    profile = asked.checkpoint.profile
+    look = seen.look_at(profile, deployment.env)
+    branches = prove_branches(look, deployment.box, arguments)
+    selection = Selection(
+        name=deployment.name or profile.name,
+        architectures=profile.architectures,
+        method=profile.quant_method,
+        release=seen.surface.version,
+        source=subject.title,
+        delivery_known=seen.code is not None,
+        args=redact_arguments(deployment.args),
+        branches=tuple(_branch(look, branch, arguments, device) for branch in branches),
+        choices=try_flags(look, deployment.box, arguments, branches, device.device_class),
+        changes=find_alternatives(look, deployment, arguments),
+    )
+    findings = (
+        *find_in_branches(branches, arguments),
+        *find_reports(look, branches, arguments, device.device_class),
+        *find_sampler(deployment.box, look),
+        *find_unread_release(branches, look.surface.version),
+        *find_ignored_variables(look),
+        *judge_checkpoint(profile, look.effective, arguments.kv_cache_dtype),
+    )
+    unread = seen.code.unknowns if seen.code is not None else ()
+    unknowns = (*profile.unknowns, *seen.surface.unknowns, *unread)
+    return _Column(selection, criteria_of(branches), findings, unknowns, summarize(branches))
+
+
+def _branch(
+    look: Look, branch: Branch, arguments: SelectionArgs, device: Hardware
+) -> SelectionBranch:
+    layers = tuple(
+        outcome_of(look, layer, arguments, device.device_class) for layer in branch.layers
+    )
+    return SelectionBranch(branch.assumptions, branch.verdict, layers)
+
+
+def _report(
+    device: Hardware, columns: Sequence[_Column], subjects: Sequence[Subject]
+) -> Report[SelectResult]:
+    names = _names([column.selection.name for column in columns])
+    verdict = fold(c.verdict for column in columns for c in column.criteria)
+    several = len(columns) > 1
+    told = zip(names, columns, strict=True)
+    return make_report(
+        "select",
+        SelectResult(
+            device=device.title,
+            capability=str(device.capability),
+            columns=tuple(
+                msgspec.structs.replace(column.selection, name=name)
+                for name, column in zip(names, columns, strict=True)
+            ),
+        ),
+        verdict=verdict,
+        summary=_summary(names, columns),
+        subjects=tuple(dict.fromkeys(subjects)),
+        criteria=tuple(
+            _prefixed_criterion(item, name if several else "")
+            for name, column in told
+            for item in column.criteria
+        ),
+        findings=_findings(names, columns),
+        unknowns=tuple(dict.fromkeys(item for column in columns for item in column.unknowns)),
+        facts=_facts(device, columns),
+    )
+
+
+def _names(given: Sequence[str]) -> list[str]:
+    """Names that tell the columns apart, short enough for a table."""
+    short = [Path(name).name or name for name in given]
+    if len(set(short)) == len(short):
+        return short
+    long = list(given)
+    if len(set(long)) == len(long):
+        return long
+    return [f"{name} ({number})" for number, name in enumerate(short, 1)]
+
+
+def _summary(names: Sequence[str], columns: Sequence[_Column]) -> str:
+    if len(columns) == 1:
+        return columns[0].summary
+    verdicts = [fold(c.verdict for c in column.criteria) for column in columns]
+    pairs = zip(names, verdicts, strict=True)
+    return "; ".join(f"{name}: {verdict.value}" for name, verdict in pairs)
+
+
+def _prefixed_criterion(item: Criterion, name: str) -> Criterion:
+    return msgspec.structs.replace(item, name=f"{name}/{item.name}") if name else item
+
+
+def _findings(names: Sequence[str], columns: Sequence[_Column]) -> tuple[Finding, ...]:
+    """Findings of all columns; what several say is told once, with all their names."""
+    shared: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
+    for name, column in zip(names, columns, strict=True):
+        for finding in column.findings:
+            shared.setdefault((finding.rule, finding.message), []).append((name, finding))
+    rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+    ordered = sorted(shared.values(), key=lambda group: rank[group[0][1].severity])
+    return tuple(_joined(group, several=len(columns) > 1) for group in ordered)
+
+
+def _joined(group: Sequence[tuple[str, Finding]], *, several: bool) -> Finding:
+    first = group[0][1]
+    if not several:
+        return first
+    subjects = (f"{name}: {item.subject}" if item.subject else name for name, item in group)
+    evidence = tuple(dict.fromkeys(found for _, item in group for found in item.evidence))
+    return msgspec.structs.replace(first, subject="; ".join(subjects), evidence=evidence)
+
+
+def _facts(device: Hardware, columns: Sequence[_Column]) -> tuple[str, ...]:
+    used = {
+        fact
+        for column in columns
+        for branch in column.selection.branches
+        for layer in branch.layers
+        for told in layer.told
+        for fact in told.facts
+    }
+    return (f"hardware/{device.id}", "gates/operators", *sorted(used))
