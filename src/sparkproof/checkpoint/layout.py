@@ -143,7 +143,8 @@ def _fit(kinds: frozenset[On], family: ModelFamily) -> frozenset[On]:
     has = {part.on for part in family.parts}
     if On.MOE in kinds and On.MOE not in has:
         return kinds - {On.MOE} | {On.MLP}
-    if On.MLP in kinds and On.MLP not in has and On.MOE in has:
+    dense = any(part.layer_class is LayerClass.MLP for part in family.parts)
+    if On.MLP in kinds and not dense and On.MOE in has:
         return kinds - {On.MLP} | {On.MOE}
     return kinds
 

@@ -56,7 +56,7 @@ def judge_checkpoint(
     """
     read = tuple(item.effective for item in effective) or profile.formats
     return (
-        *_release(effective),
+        *_release(profile, effective),
         *_lm_head(read),
         *_weight_only(profile, read),
         *_experts(profile.formats),
@@ -92,12 +92,13 @@ def _where(item: LayerFormat) -> str:
     return f"{item.layer_class} ({item.layers})" if item.layers else str(item.layer_class)
 
 
-def _release(effective: Sequence[EffectiveFormat]) -> Iterable[Finding]:
+def _release(profile: CheckpointProfile, effective: Sequence[EffectiveFormat]) -> Iterable[Finding]:
     for item in effective:
         facts = (f"loader_rules/{item.rule}",)
         subject = item.declared.layer_class
-        if item.refusal:
-            message = f"{_where(item.declared)}: {item.refusal}"
+        unfit = _unfit(profile, item)
+        if item.refusal or unfit:
+            message = unfit or f"{_where(item.declared)}: {item.refusal}"
             yield _found(
                 "refused",
                 message,
@@ -119,6 +120,22 @@ def _release(effective: Sequence[EffectiveFormat]) -> Iterable[Finding]:
                 evidence=item.effective.evidence,
                 facts=facts,
             )
+
+
+def _unfit(profile: CheckpointProfile, item: EffectiveFormat) -> str:
+    """Why a 16-bit layer can't be filled with what is stored for it."""
+    declared = item.declared
+    built_plain = item.effective.scheme is QuantScheme.UNQUANTIZED
+    if profile.stored is None or not item.differs or item.doubt or not built_plain:
+        return ""
+    packed = [
+        line
+        for line in profile.stored.of(declared.layer_class)
+        if line.declared is declared.scheme and line.scheme is not QuantScheme.UNQUANTIZED
+    ]
+    if not packed:
+        return ""
+    return f"stored {packed[0].scheme}, and built in 16 bits: loading fails"
 
 
 def _matters(item: EffectiveFormat) -> bool:

@@ -45,10 +45,10 @@ def _otherwise(held: Sequence[Held]) -> Iterable[Note]:
     for (layer_class, declared, stored), group in groups.items():
         everyone = [i.module for i in held if i.module.layer_class is layer_class]
         words = say_layers([i.module for i in group], everyone, counted=True)
-        where = f"{layer_class} ({words})" if words else str(layer_class)
+        where = f"{words}: " if words else ""
         yield Note(
             "stored-otherwise",
-            f"{where} is declared {declared} and stored {stored}",
+            f"{where}declared {declared} and stored {stored}",
             layer_class,
             _evidence(group),
         )
@@ -77,7 +77,7 @@ def _incomplete(held: Sequence[Held]) -> Iterable[Note]:
             groups.setdefault((item.module.layer_class, item.stored.missing), []).append(item)
     for (layer_class, missing), group in groups.items():
         more = f" in {len(group)} places" if len(group) > 1 else ""
-        what = f"{layer_class}: {missing} missing{more}"
+        what = f"{missing} missing{more}"
         yield Note("scales-missing", what, layer_class, _evidence(group))
 
 
@@ -90,7 +90,7 @@ def _static(held: Sequence[Held]) -> Iterable[Note]:
                 groups.setdefault(item.module.layer_class, []).append(item)
     for layer_class, group in groups.items():
         what = (
-            f"{layer_class}: activations are declared {group[0].said.activations} "
+            f"activations are declared {group[0].said.activations} "
             f"and {len(group)} modules have no scale for them"
         )
         yield Note("input-scales-missing", what, layer_class, _evidence(group))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import prod
 
 from sparkproof.facts.tensor_leaves import Role, leaf_book
 from sparkproof.formats.safetensors import ShardHeader, StoredTensor
 
-_EXPERT = re.compile(r"(\.experts)\.\d+(?=\.)")
+_EXPERTS = ".experts."
 FLOAT_TYPES = frozenset({"BF16", "F16", "F32", "F64"})
-_FIRST = r"\1.0"
 
 
 class Part:
@@ -109,8 +107,11 @@ def sort_tensors(headers: Iterable[ShardHeader]) -> Sorted:
     for header in headers:
         for name, tensor in header.tensors.items():
             module, _, leaf = name.rpartition(".")
-            if ".experts." in module:
-                module = _EXPERT.sub(_FIRST, module)
+            before, experts, after = module.partition(_EXPERTS)
+            if experts:
+                number, dot, rest = after.partition(".")
+                if dot and number.isdecimal():
+                    module = f"{before}.experts.0.{rest}"
             parts = raw.get(module)
             if parts is None:
                 parts = raw[module] = {}

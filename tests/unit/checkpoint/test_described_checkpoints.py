@@ -39,6 +39,21 @@ def lines(found: CheckpointProfile) -> dict[str, list[str]]:
         ("q36-fp8", "FP8 block"),
         ("lightning35", "mixed: W4A16 + FP8"),
         ("gptoss20", "MXFP4"),
+        ("q3-30b-nvfp4", "W4A4"),
+        ("q36-aeon", "W4A4"),
+        ("q36-bf16", "BF16"),
+        ("q36d-nvidia", "mixed: W4A16 + FP8"),
+        ("q38-gittensor", "W4A4"),
+        ("q38-hugin", "W4A16, attention, linear-attention not quantized"),
+        ("q38-inferact", "W4A4"),
+        ("q35-122b-int4", "INT4"),
+        ("q35-397b-int4", "INT4"),
+        ("gemma26-bf16", "BF16"),
+        ("gemma31-nvfp4", "W4A4"),
+        ("glm46-nvfp4", "W4A4"),
+        ("glm47flash-awq", "INT4"),
+        ("minimax27-awq", "INT4"),
+        ("dsv4-0731", "mixed: FP8 block + MXFP4"),
     ],
 )
 def test_label(name: str, label: str) -> None:
@@ -80,6 +95,27 @@ def test_experts_alone_are_mxfp4() -> None:
     said = lines(profile("gptoss20"))
     assert said.pop("experts") == ["mxfp4: every expert"]
     assert {text for texts in said.values() for text in texts} == {"unquantized"}
+
+
+@pytest.mark.parametrize(
+    ("name", "projections"), [("q38-inferact", "out_proj"), ("q38-gittensor", "in_proj_qkv")]
+)
+def test_delta_projections_in_part(name: str, projections: str) -> None:
+    """48 of 144 in 4 bits in one build, all of them in the other; both without the gates."""
+    said = dict(text.split(": ") for text in lines(profile(name))["linear-attention"])
+    assert said["nvfp4-w4a4"].startswith(projections)
+    assert "in_proj_a, in_proj_b" in said["unquantized"]
+
+
+def test_described_output_layers() -> None:
+    assert lines(profile("q36d-nvidia"))["lm-head"] == ["nvfp4-w4a16"]
+    for name in ("q38-inferact", "q38-hugin", "q38-gittensor", "q36-bf16"):
+        assert lines(profile(name))["lm-head"] == ["unquantized"]
+
+
+def test_a_dense_model_of_a_family_with_experts_has_none() -> None:
+    assert "experts" not in lines(profile("gemma31-nvfp4"))
+    assert "experts" in lines(profile("gemma26-bf16"))
 
 
 def test_manifest_tells_every_fixture() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sparkproof.checkpoint.effective import effective_formats
 from sparkproof.checkpoint.read import WANTED, read_checkpoint
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerClass
@@ -134,7 +135,7 @@ def test_a_draft_that_was_dropped() -> None:
 @pytest.mark.parametrize(
     ("change", "rule", "what"),
     [
-        ({"0.mlp.down_proj.weight_scale": None}, "scales-missing", "mlp: scales missing"),
+        ({"0.mlp.down_proj.weight_scale": None}, "scales-missing", "scales missing"),
         (
             {"0.mlp.down_proj.input_global_scale": None},
             "input-scales-missing",
@@ -143,7 +144,7 @@ def test_a_draft_that_was_dropped() -> None:
         (
             {"mlp.down_proj.weight_global_scale": None},
             "scales-missing",
-            "mlp: global scales missing in 2 places",
+            "global scales missing in 2 places",
         ),
     ],
 )
@@ -155,7 +156,7 @@ def test_missing_scales(change: dict[str, Any], rule: str, what: str) -> None:
 
 def test_one_expert_without_its_scale() -> None:
     found = read("mo-moe-nvfp4", **{"0.mlp.experts.3.up_proj.weight_scale_2": None})
-    assert [note.what for note in stored(found).notes] == ["experts: 1 of 4 global scales missing"]
+    assert [note.what for note in stored(found).notes] == ["1 of 4 global scales missing"]
 
 
 def test_experts_left_in_16_bits_behind_a_declaration() -> None:
@@ -196,6 +197,15 @@ def test_what_gptq_leaves_alone_is_taken_from_the_tensors() -> None:
     assert stored(found).notes == ()
     declared = {(i.scheme.value, i.layers) for i in found.of(LayerClass.MLP)}
     assert ("unquantized", "gate_proj of layer 0") in declared
+
+
+@pytest.mark.parametrize("release", ["0.33.0", "0.22.0", "0.19.1"])
+def test_a_packed_output_layer_that_no_target_names(release: str) -> None:
+    """llm-compressor quantizes it under the target `Linear`; vLLM builds it in 16 bits."""
+    found = read("ct-dense-lmhead")
+    findings = judge_checkpoint(found, effective_formats(found, release))
+    told = [f.message for f in findings if f.rule == "checkpoint/refused"]
+    assert told == ["stored nvfp4-w4a16, and built in 16 bits: loading fails"]
 
 
 def test_a_tensor_in_two_shards() -> None:

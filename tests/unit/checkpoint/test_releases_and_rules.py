@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from sparkproof.checkpoint.effective import EffectiveFormat, effective_formats
 from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.errors import UsageError
-from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerClass
+from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerClass, Note
+from sparkproof.core.observations.stored_tensors import StoredTensors
 from sparkproof.facts.book import rules
 from sparkproof.facts.loader_rules import loader_rules
 from sparkproof.facts.model_families import model_families
@@ -194,6 +196,29 @@ SAYINGS: dict[str, tuple[CheckpointProfile, str, str]] = {
         "auto",
     ),
     "reconstructed": (profile({**QWEN3, "_sparkproof": {"sources": ["a"]}}), "0.33.0", "auto"),
+    "kv-scales-absent": (
+        msgspec.structs.replace(
+            profile(QWEN3), kv_cache_scheme="fp8 static", stored=StoredTensors(1, 9, 9, 9)
+        ),
+        "0.33.0",
+        "auto",
+    ),
+    **{
+        kind: (
+            msgspec.structs.replace(profile(QWEN3), notes=(Note(kind, "something is amiss"),)),
+            "0.33.0",
+            "auto",
+        )
+        for kind in (
+            "stored-otherwise",
+            "scales-missing",
+            "input-scales-missing",
+            "draft-missing",
+            "stored-twice",
+            "shard-missing",
+            "shard-damaged",
+        )
+    },
 }
 
 
