@@ -12,6 +12,7 @@ import click
 from sparkproof.cli.registry import command_of
 from sparkproof.core.errors import ExitCode
 
+_FORMAT_HINT = "it is damaged or another kind of thing: fetch it again, or name the right one"
 _BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
 
 
@@ -55,7 +56,8 @@ class Boundary:
         if isinstance(error, click.ClickException):
             return self._answer_click(error)
         if isinstance(error, SparkproofError):
-            self._say(error.code, str(error), error.hint)
+            usual = _FORMAT_HINT if error.code == "format" else ""
+            self._say(error.code, str(error), error.hint or usual)
             return error.exit_code
         traceback.print_exception(error, file=sys.stderr)
         self._say("bug", f"{type(error).__name__}: {error}", _BUG_HINT)

@@ -67,6 +67,8 @@ def _variables(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise UsageError(f"`{pair}` is no NAME=VALUE")
+            raise UsageError(
+                f"`{pair}` is no NAME=VALUE", hint="e.g. --env VLLM_USE_FLASHINFER_SAMPLER=0"
+            )
         found[name] = value
     return found

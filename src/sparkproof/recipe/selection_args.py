@@ -26,6 +26,7 @@ _FLAGS = {
 }
 _SPECULATIVE = "--speculative-config"
 _SPECULATIVE_FLAGS = ("--spec-method", "--spec-model", "--spec-tokens", "-sc")
+_JSON_HINT = 'quote the whole object for the shell, e.g. \'{"method": "mtp"}\''
 _NESTED = {
     ("--kernel-config", "moe_backend"): "moe_backend",
     ("--kernel-config", "linear_backend"): "linear_backend",
@@ -83,14 +84,14 @@ def _is_flag(word: str) -> bool:
 
 def _wanted(flag: str, value: str | None) -> str:
     if not value:
-        raise UsageError(f"`{flag}` needs a value")
+        raise UsageError(f"`{flag}` needs a value", hint=f"write `{flag} VALUE`, or leave it out")
     return value.strip()
 
 
 def _integer(flag: str, value: str | None) -> int:
     text = _wanted(flag, value)
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 16:
-        raise UsageError(f"`{flag} {text}` is no number of GPUs")
+        raise UsageError(f"`{flag} {text}` is no number of GPUs", hint="give a whole number")
     return int(text)
 
 
@@ -98,9 +99,9 @@ def _json(flag: str, value: str | None) -> dict[str, Any]:
     try:
         decoded = json.loads(_wanted(flag, value))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"`{flag}` is no JSON: {value}") from error
+        raise UsageError(f"`{flag}` is no JSON: {value}", hint=_JSON_HINT) from error
     if not isinstance(decoded, dict):
-        raise UsageError(f"`{flag}` is no JSON object: {value}")
+        raise UsageError(f"`{flag}` is no JSON object: {value}", hint=_JSON_HINT)
     return decoded
 
 

@@ -6,13 +6,9 @@ import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from sparkproof.core.condition import Condition, EnvTest, leaves
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_surface import (
-    EnvVariable,
-    Option,
     Oracle,
-    Pin,
     Pinned,
     Predicate,
     ReleaseSurface,
@@ -22,10 +18,10 @@ from sparkproof.core.ports import Artifact
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import load_release_layout
 from sparkproof.release.attention import read_attention
-from sparkproof.release.options import read_env, read_option
 from sparkproof.release.oracles import OracleReader
+from sparkproof.release.parts import PartReader, Parts
 from sparkproof.release.pinned import read_pinned
-from sparkproof.release.pins import BOX, read_pins
+from sparkproof.release.pins import BOX, Metadata, read_metadata
 from sparkproof.release.reading import read_predicate
 from sparkproof.release.symbolic.interpreter import Session
 from sparkproof.release.symbolic.modules import ModuleTable
@@ -38,21 +34,30 @@ def read_surface(
     *,
     target: Mapping[str, str] | None = None,
     oracles: tuple[str, ...] = (),
+    whole: bool | None = None,
 ) -> ReleaseSurface:
-    """Read what a vLLM release says about its own selection; nothing is imported or run.
+    """Read what a vLLM release says about itself; nothing is imported or run.
 
     Args:
         target: marker environment of the box, where it differs from a DGX Spark's.
         oracles: ids to read (all that the layout knows when empty).
+        whole: also what selection does not need: models, rules, parsers, metrics, endpoints,
+            wording. By default where all oracles are read.
 
     Raises:
         FormatError: the artifact holds no vLLM at all.
     """
     table = ModuleTable(artifact, PACKAGE)
     if not table.present:
-        raise FormatError(f"holds no `{PACKAGE}` package", where=artifact.name)
+        raise FormatError(
+            f"holds no `{PACKAGE}` package",
+            where=artifact.name,
+            hint="name an artifact of vLLM; `sparkproof wheel` looks at any other",
+        )
     with _without_collector():
-        return _SurfaceReader(artifact, Session(table)).read({**BOX, **(target or {})}, oracles)
+        reader = _SurfaceReader(artifact, Session(table))
+        everything = not oracles if whole is None else whole
+        return reader.read({**BOX, **(target or {})}, oracles, whole=everything)
 
 
 @contextmanager
@@ -73,35 +78,41 @@ class _SurfaceReader:
         self._session = session
         self._unknowns: list[Unknown] = []
 
-    def read(self, target: Mapping[str, str], wanted: tuple[str, ...]) -> ReleaseSurface:
-        version, source, pins = self._pins(target)
+    def read(
+        self, target: Mapping[str, str], wanted: tuple[str, ...], *, whole: bool
+    ) -> ReleaseSurface:
+        metadata = self._metadata(target)
         oracles = self._oracles(wanted)
         pinned = self._pinned(wanted)
         predicates = self._predicates()
-        env = self._env()
-        steering = _env_names(oracles, predicates)
+        parts = PartReader(self._session)
+        env, options = parts.env(), parts.options(oracles)
+        others = parts.all() if whole else Parts()
         return ReleaseSurface(
-            version=version,
-            source=source,
+            version=metadata.version,
+            source=metadata.source,
             oracles=oracles,
             predicates=predicates,
             pinned=pinned,
-            options=self._options(oracles),
-            env=tuple(item for item in env if item.name in steering),
+            options=options,
+            env=env,
             env_names=tuple(item.name for item in env),
-            pins=pins,
+            pins=metadata.pins,
+            extras=metadata.extras,
+            python=metadata.python,
             libraries=self._session.table.libraries(),
-            unknowns=(*self._unknowns, *self._session.table.unknowns),
+            unknowns=(*self._unknowns, *parts.unknowns, *self._session.table.unknowns),
+            **{name: getattr(others, name) for name in Parts.__struct_fields__},
         )
 
-    def _pins(self, target: Mapping[str, str]) -> tuple[str, Source, tuple[Pin, ...]]:
+    def _metadata(self, target: Mapping[str, str]) -> Metadata:
         try:
-            version, source, pins, unknowns = read_pins(self._artifact, PACKAGE, target)
+            found = read_metadata(self._artifact, PACKAGE, target)
         except FormatError as error:
             self._unknowns.append(Unknown.from_error(error, "release/pins"))
-            return "", Source(self._session.table.root), ()
-        self._unknowns.extend(unknowns)
-        return version, source, pins
+            return Metadata("", Source(self._session.table.root))
+        self._unknowns.extend(found.unknowns)
+        return found
 
     def _oracles(self, wanted: tuple[str, ...]) -> tuple[Oracle, ...]:
         layout = load_release_layout()
@@ -132,40 +143,3 @@ class _SurfaceReader:
                 topic = f"select/class/{owner.name}"
                 self._unknowns.append(Unknown.from_error(error, topic))
         return tuple(found)
-
-    def _env(self) -> tuple[EnvVariable, ...]:
-        try:
-            return read_env(self._session)
-        except FormatError as error:
-            self._unknowns.append(Unknown.from_error(error, "release/env"))
-            return ()
-
-    def _options(self, oracles: tuple[Oracle, ...]) -> tuple[Option, ...]:
-        found: list[Option] = []
-        for layout in load_release_layout().option:
-            option = read_option(self._session, layout)
-            if isinstance(option, Unknown):
-                self._unknowns.append(option)
-            elif option is not None:
-                found.append(option)
-        attention = next((item for item in oracles if item.id == "attention/backend"), None)
-        if attention is not None:
-            names = tuple(item.name for item in attention.members if not item.alias_of)
-            found.append(Option(attention.flag, names, None, attention.members[0].source))
-        return tuple(found)
-
-
-def _env_names(oracles: tuple[Oracle, ...], predicates: tuple[Predicate, ...]) -> set[str]:
-    conditions: list[Condition] = [
-        condition
-        for oracle in oracles
-        for branch in oracle.branches
-        for condition in (branch.when, *(attempt.accept for attempt in branch.attempts))
-    ]
-    conditions.extend(item.when for predicate in predicates for item in predicate.decisions)
-    return {
-        leaf.name
-        for condition in dict.fromkeys(conditions)
-        for leaf in leaves(condition)
-        if isinstance(leaf, EnvTest)
-    }

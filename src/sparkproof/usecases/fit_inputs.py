@@ -125,5 +125,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UnreachableError(
-            f"{path.name} can't be read: {error.strerror or type(error).__name__}"
+            f"{path.name} can't be read: {error.strerror or type(error).__name__}",
+            hint="name a file that is there and that you may read",
         ) from error
