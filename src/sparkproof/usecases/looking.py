@@ -16,7 +16,7 @@ from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.device_code import DeviceCode
 from sparkproof.core.observations.release_surface import ReleaseSurface
-from sparkproof.core.ports import Artifact, Progress
+from sparkproof.core.ports import Artifact, PassingArtifact, Progress
 from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.release.surface import read_surface
@@ -71,12 +71,17 @@ def see_artifact(
         FormatError: the artifact holds no vLLM, or does not say which.
     """
     oracles = tuple(sorted({name for profile in profiles for name in oracles_of(profile)}))
+    passing = None
+    if isinstance(artifact, PassingArtifact):  # its streams pass once: code first
+        passing = read_device_code(artifact, capability, progress or NoProgress())
     surface = read_surface(artifact, target=_markers(box), oracles=oracles)
     if not surface.version:
         raise FormatError("does not say which vLLM it is", where=artifact.name)
     location = artifact.location
     doors = [lambda: reopen(location)] if location else []
-    code = read_device_code(artifact, capability, progress or NoProgress(), more_doors=doors)
+    code = passing or read_device_code(
+        artifact, capability, progress or NoProgress(), more_doors=doors
+    )
     routes = {route.family: route for route in route_families(code, capability)}
     return Seen(capability, surface, code, routes)
 
