@@ -24,6 +24,10 @@ class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         assume_none: settings that are taken as not given.
         callers: modules whose call of the function fixes arguments, by quantization method.
         stands_for: backend names to the class that other releases have for the same.
+        shared_enum: the enumeration serves other oracles too; only what is listed or named by
+            a flag belongs to this one.
+        token: younger than the oldest release: where neither the place nor a module beside it
+            mentions this word, the release has no such oracle.
     """
 
     id: str
@@ -39,6 +43,8 @@ class OracleLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     assume_none: tuple[str, ...] = ()
     stands_for: dict[str, str] = {}
     callers: dict[str, tuple[str, ...]] = {}
+    shared_enum: bool = False
+    token: str = ""
 
 
 class PinnedLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,6 +96,10 @@ class ReleaseLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pinned: tuple[PinnedLayout, ...]
     attention: AttentionLayout
     option: tuple[OptionLayout, ...]
+    serve_arguments: tuple[str, ...]
+    """Functions that register every option of ``vllm serve``, newest first."""
+    server_application: tuple[str, ...]
+    """Functions that build the server's application, newest first."""
 
 
 @cache

@@ -1,19 +1,16 @@
-"""Options with their values, and the environment variables that a release declares."""
+"""Options by the types that list their values, for releases whose parser can't be followed."""
 
 from __future__ import annotations
 
 import ast
 
 from sparkproof.core.condition import Scalar
-from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.release_surface import EnvVariable, Option
+from sparkproof.core.observations.release_surface import Option
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import OptionLayout
 from sparkproof.formats.python_source import brief, literal_choices
 from sparkproof.release.symbolic.interpreter import Session
 from sparkproof.release.symbolic.modules import Module
-
-_ENV_MODULE = "vllm.envs"
 
 
 def read_option(session: Session, layout: OptionLayout) -> Option | Unknown | None:
@@ -98,49 +95,3 @@ def _normalises(session: Session, place: str) -> bool:
 def _parser_normalises(session: Session, field: str) -> bool:
     text = session.table.text("vllm.engine.arg_utils")
     return f'{field}_kwargs["type"] = lambda s: s.lower().replace("-", "_")' in text
-
-
-def read_env(session: Session) -> tuple[EnvVariable, ...]:
-    """Every variable that the release declares, with its default where it is a constant.
-
-    Raises:
-        FormatError: the release keeps them elsewhere or in another shape.
-    """
-    module = session.table.get(_ENV_MODULE)
-    if module is None:
-        raise FormatError("no such module", where=session.table.path_of(_ENV_MODULE))
-    declared = _declared_names(module)
-    if not declared:
-        raise FormatError("no table of variables", where=f"{module.path}:environment_variables")
-    defaults = _annotated_defaults(module)
-    return tuple(
-        EnvVariable(name, defaults.get(name), module.source(node, "environment_variables"))
-        for name, node in declared
-    )
-
-
-def _declared_names(module: Module) -> list[tuple[str, ast.expr]]:
-    for statement in module.bindings.get("environment_variables", []):
-        value = getattr(statement, "value", None)
-        if isinstance(value, ast.Dict):
-            return [
-                (key.value, key)
-                for key in value.keys
-                if isinstance(key, ast.Constant) and isinstance(key.value, str)
-            ]
-    return []
-
-
-def _annotated_defaults(module: Module) -> dict[str, Scalar]:
-    """Defaults as the annotations for type checkers state them."""
-    found: dict[str, Scalar] = {}
-    for statement in module.tree.body:
-        for node in statement.body if isinstance(statement, ast.If) else []:
-            if (
-                isinstance(node, ast.AnnAssign)
-                and isinstance(node.target, ast.Name)
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str | int | float | bool | None)
-            ):
-                found[node.target.id] = node.value.value
-    return found

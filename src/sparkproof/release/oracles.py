@@ -43,6 +43,7 @@ from sparkproof.release.symbolic.values import (
 )
 
 T = TypeVar("T")
+_LOADERS = "model_executor/layers/"
 
 
 class OracleReader:
@@ -54,13 +55,15 @@ class OracleReader:
         self._unknowns: list[Unknown] = []
         self._where = ""
 
-    def read(self) -> Oracle | Unknown:
-        """The oracle, or why there is none."""
+    def read(self) -> Oracle | Unknown | None:
+        """The oracle, why it can't be read, or None where the release is older than it."""
         layout = self._layout
         try:
             function = next(filter(None, map(self._function, layout.places)), None)
         except FormatError as error:
             return Unknown.from_error(error, f"select/{layout.id}")
+        if function is None and self._is_older():
+            return None
         if function is None:
             return self._unknown(self._missing_place(), "no selection function where it is known")
         module = self._session.table.get(function.module)
@@ -86,6 +89,18 @@ class OracleReader:
     def _function(self, place: str) -> FuncValue | None:
         module, name = place.split(":")
         return find_function(self._session, module, name)
+
+    def _is_older(self) -> bool:
+        """Whether nothing that could ask the oracle mentions it."""
+        token, table = self._layout.token, self._session.table
+        if not token:
+            return False
+        module = self._layout.places[0].split(":")[0]
+        if token in table.text(module):
+            return False
+        if "." not in token:
+            return True
+        return not any(token in table.text_at(path) for path in table.sources(_LOADERS))
 
     def _missing_place(self) -> str:
         module, name = self._layout.places[0].split(":")
@@ -122,7 +137,12 @@ class OracleReader:
         owner = run.module_name(module.name, self._layout.enum)
         if not isinstance(owner, ClassValue) or not classes.is_enum(run, owner):
             raise FormatError("no enumeration", where=f"{module.path}:{self._layout.enum}")
-        return read_members(run, owner)
+        members = read_members(run, owner)
+        if not self._layout.shared_enum:
+            return members
+        mine = {*_names(run.module_name(module.name, self._layout.listed))}
+        mine |= {name for item in self._cli(module) for name in item.targets}
+        return tuple(item for item in members if item.name in mine)
 
     def _dispatch(self, module: Module) -> tuple[Dispatch, ...]:
         if not self._layout.dispatch or self._layout.dispatch not in module.bindings:
@@ -132,10 +152,11 @@ class OracleReader:
         owner = run.module_name(module.name, self._layout.enum)
         if function is None or not isinstance(owner, ClassValue):
             raise FormatError("no class dispatch", where=f"{module.path}:{self._layout.dispatch}")
+        mine = {item.name for item in self._members(module)}
         found = [
             self._dispatched(function, item)
             for item in enum_members(owner, run.frame(module))
-            if isinstance(item, EnumValue)
+            if isinstance(item, EnumValue) and item.name in mine
         ]
         return tuple(item for item in found if item is not None)
 

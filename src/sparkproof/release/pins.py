@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from email.parser import BytesParser
 from email.policy import compat32
 
+import msgspec
 from packaging.markers import default_environment
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -28,10 +29,23 @@ BOX: Mapping[str, str] = {
 """The marker environment of a DGX Spark with the Python of vLLM's own images."""
 
 
-def read_pins(
-    artifact: Artifact, package: str, target: Mapping[str, str]
-) -> tuple[str, Source, tuple[Pin, ...], tuple[Unknown, ...]]:
-    """Version, where it stands, requirements, and what could not be read of them.
+class Metadata(msgspec.Struct, frozen=True):
+    """What the METADATA of a release says.
+
+    Attributes:
+        unknowns: requirements that could not be read.
+    """
+
+    version: str
+    source: Source
+    pins: tuple[Pin, ...] = ()
+    extras: tuple[str, ...] = ()
+    python: str = ""
+    unknowns: tuple[Unknown, ...] = ()
+
+
+def read_metadata(artifact: Artifact, package: str, target: Mapping[str, str]) -> Metadata:
+    """Version, requirements, extras and Python.
 
     Raises:
         FormatError: there is no METADATA of the package, or it has no version.
@@ -54,7 +68,14 @@ def read_pins(
         except (InvalidRequirement, ValueError) as error:
             why = f"requirement can't be read: {error}".splitlines()[0]
             unknowns.append(Unknown(where=f"{path}:{line}", why=why, topic="release/pins"))
-    return version, Source(path, lines.get(version, 1), "Version"), tuple(pins), tuple(unknowns)
+    return Metadata(
+        version=version,
+        source=Source(path, lines.get(version, 1), "Version"),
+        pins=tuple(pins),
+        extras=tuple(str(item).strip() for item in message.get_all("Provides-Extra", [])),
+        python=str(message.get("Requires-Python", "")).strip(),
+        unknowns=tuple(unknowns),
+    )
 
 
 def _metadata_path(artifact: Artifact, package: str) -> str | None:
@@ -92,6 +113,7 @@ def _pin(text: str, source: Source, target: Mapping[str, str]) -> Pin:
     return Pin(
         name=canonicalize_name(requirement.name),
         specifier=str(requirement.specifier),
+        asks=tuple(sorted(requirement.extras)),
         applies=marker is None or marker.evaluate({**environment, "extra": ""}),
         source=source,
         marker=marker_text,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+from sparkproof.testing.vllm_server_source import SERVER_FILES
+
 _ORACLE = """
     from enum import Enum
     import vllm.model_executor.layers.fused_moe.modular_kernel as mk
@@ -430,10 +432,12 @@ _INTERFACE = """
 _KERNEL_CONFIG = """
     from typing import Literal
     from pydantic import field_validator
+    from vllm.config.utils import config
 
     MoEBackend = Literal["auto", "rocket", "sled", "ladder", "hidden", "crawl"]
     LinearBackend = Literal["auto", "rocket", "ladder", "float"]
 
+    @config
     class KernelConfig:
         moe_backend: MoEBackend = "auto"
         linear_backend: LinearBackend = "auto"
@@ -489,10 +493,19 @@ _FILES = {
     "vllm/config/kernel.py": _KERNEL_CONFIG,
     "vllm/config/cache.py": """
         from typing import Literal
+        from vllm.config.utils import config
+
         CacheDType = Literal["auto", "bfloat16", "fp8", "fp8_e4m3"]
 
+        @config
         class CacheConfig:
             cache_dtype: CacheDType | str = "auto"
+            spare: Literal["a", "b", "c"] = "a"
+            pool_bytes: int | None = None
+            max_len: int = Field(default=7, ge=1)
+            reuse: bool = True
+            skip: list[int] | None = None
+            overrides: dict[str, str] | str = field(default_factory=dict)
     """,
     "vllm/platforms/__init__.py": "from vllm.platforms.interface import PlatformEnum\n",
     "vllm/platforms/interface.py": _INTERFACE,
@@ -526,4 +539,5 @@ _FILES = {
 
 def source_tree() -> dict[str, bytes]:
     """The files of the small vLLM, by path."""
-    return {path: dedent(text).lstrip("\n").encode() for path, text in _FILES.items()}
+    files = {**_FILES, **SERVER_FILES}
+    return {path: dedent(text).lstrip("\n").encode() for path, text in files.items()}

@@ -7,20 +7,38 @@ from typing import Literal
 import msgspec
 
 from sparkproof.core.condition import Condition, Scalar
-from sparkproof.core.finding import Evidence
+from sparkproof.core.observations.release_parts import (
+    BatchTier,
+    ConfigClass,
+    ConfigRule,
+    Endpoint,
+    GraphRule,
+    LiteralType,
+    Message,
+    Metric,
+    ModelEntry,
+    ParserEntry,
+    Source,
+)
 from sparkproof.core.unknown import Unknown
 
-
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an item stands: member of the artifact, 1-based line, symbol around it."""
-
-    path: str
-    line: int = 0
-    symbol: str = ""
-
-    def evidence(self, what: str) -> Evidence:
-        """Cite this place for `what`."""
-        return Evidence(where=self.path, what=what, line=self.line)
+__all__ = [
+    "Attempt",
+    "Branch",
+    "Caller",
+    "CliName",
+    "Decision",
+    "Dispatch",
+    "EnvVariable",
+    "Member",
+    "Option",
+    "Oracle",
+    "Pin",
+    "Pinned",
+    "Predicate",
+    "ReleaseSurface",
+    "Source",
+]
 
 
 class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,10 +173,22 @@ class Pinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One command-line option and the values it takes.
+    """One command-line option of ``vllm serve`` and the values it takes.
 
     Attributes:
+        flag: its long spelling.
+        default: a constant; `computed` is the source text where it is none.
         closed: false where the release takes other values too (plugins, free text).
+        names: every spelling, the negative ones last.
+        negative: those of `names` that switch it off.
+        value: what one value is: ``none`` for switches, ``text``, ``int``, ``size`` (``128k``),
+            ``length`` (a size or ``auto``), ``float``, ``object`` (JSON object), ``json`` (any),
+            ``mixed`` (JSON object or text).
+        arity: how many words follow: ``none``, ``one``, ``optional``, ``many``.
+        nullable: an empty value or ``None`` unsets it.
+        group: configuration class it belongs to; `field` is the name there.
+        config: configuration class whose fields its JSON object has ("" for none).
+        deprecated: what the release says about its end ("" for nothing).
     """
 
     flag: str
@@ -168,14 +198,32 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     closed: bool = True
     normalises: bool = False
     """Lower-cased and hyphens turned into underscores before the value is checked."""
+    names: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+    value: str = "text"
+    arity: str = "one"
+    nullable: bool = False
+    group: str = ""
+    field: str = ""
+    computed: str = ""
+    config: str = ""
+    deprecated: str = ""
 
 
 class EnvVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One environment variable that the release declares, with its default where told."""
+    """One environment variable that the release declares, with its default where told.
+
+    Attributes:
+        deprecated: what the release says about its end ("" for nothing); not to be trusted
+            where it names a version (`VLLM_TRITON_ATTN_USE_TD` outlived its own by four).
+        removal: version named there, or "".
+    """
 
     name: str
     default: Scalar
     source: Source
+    deprecated: str = ""
+    removal: str = ""
 
 
 class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -185,6 +233,7 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: normalised project name.
         applies: whether its marker holds on the target; extras count as not asked for.
         extra: the extra it belongs to ("" for none).
+        asks: extras of the required project, e.g. ``cu13``.
     """
 
     name: str
@@ -193,6 +242,7 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
     marker: str = ""
     extra: str = ""
+    asks: tuple[str, ...] = ()
 
 
 class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,8 +250,12 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         libraries: compiled members, by path.
-        env_names: every environment variable that the release declares.
-        env: those that steer something in this surface.
+        options: every flag of ``vllm serve``.
+        env: every environment variable that the release declares.
+        env_names: their names.
+        literals: named lists of values, nested ones expanded.
+        extras: what METADATA offers beside the requirements.
+        python: the Python that it asks for.
     """
 
     version: str
@@ -213,7 +267,19 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     env: tuple[EnvVariable, ...] = ()
     env_names: tuple[str, ...] = ()
     pins: tuple[Pin, ...] = ()
+    extras: tuple[str, ...] = ()
+    python: str = ""
     libraries: tuple[str, ...] = ()
+    models: tuple[ModelEntry, ...] = ()
+    configs: tuple[ConfigClass, ...] = ()
+    literals: tuple[LiteralType, ...] = ()
+    batch_tiers: tuple[BatchTier, ...] = ()
+    rules: tuple[ConfigRule, ...] = ()
+    graphs: GraphRule | None = None
+    parsers: tuple[ParserEntry, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    endpoints: tuple[Endpoint, ...] = ()
+    messages: tuple[Message, ...] = ()
     platform: Literal["cuda"] = "cuda"
     """Platform tests in the source are answered for CUDA."""
     unknowns: tuple[Unknown, ...] = ()
@@ -223,8 +289,16 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return next((item for item in self.oracles if item.id == oracle_id), None)
 
     def option(self, flag: str) -> Option | None:
-        """The option of that name, if the release has it."""
-        return next((item for item in self.options if item.flag == flag), None)
+        """The option that is spelled like that, if the release has it."""
+        return next((o for o in self.options if o.flag == flag or flag in o.names), None)
+
+    def config(self, name: str) -> ConfigClass | None:
+        """The configuration class of that name, if the release has it."""
+        return next((item for item in self.configs if item.name == name), None)
+
+    def literal(self, name: str) -> LiteralType | None:
+        """The named list of values, if the release has it."""
+        return next((item for item in self.literals if item.name == name), None)
 
     def predicate(self, implementation: str, method: str) -> Predicate | None:
         """What that class answers to that question."""

@@ -127,6 +127,23 @@ class ModuleTable:
             for path in self._paths
         )
 
+    def submodules(self, package: str) -> tuple[str, ...]:
+        """The package's own source modules and itself, one level deep, by path."""
+        base = f"{self._prefix or ''}{package.replace('.', '/')}/"
+        found: list[str] = []
+        for path in sorted(self._paths):
+            rest = path[len(base) :] if path.startswith(base) else ""
+            if rest.endswith(".py") and "/" not in rest:
+                found.append(package if rest == "__init__.py" else f"{package}.{rest[:-3]}")
+        return tuple(found)
+
+    def sources(self, folder: str = "") -> tuple[str, ...]:
+        """Paths of all source files below a folder of the package, by path."""
+        base = f"{self._prefix or ''}{self.package}/{folder}"
+        return tuple(
+            sorted(path for path in self._paths if path.startswith(base) and path.endswith(".py"))
+        )
+
     def has_path(self, path: str) -> bool:
         """Whether the artifact has a member of that path."""
         return path in self._paths
@@ -151,15 +168,23 @@ class ModuleTable:
     def text(self, name: str) -> str:
         """The source text of a module, "" where it can't be had."""
         path = self.path_of(name)
-        if path not in self._paths:
-            return ""
+        return self.text_at(path) if path in self._paths else ""
+
+    def text_at(self, path: str) -> str:
+        """The text of a member, "" where it can't be had (then an `Unknown`)."""
         try:
-            return self._artifact.read(path, limit_bytes=MAX_SOURCE_BYTES).decode(
-                "utf-8", "replace"
-            )
+            return self.read_text(path)
         except FormatError as error:
             self.unknowns.append(Unknown.from_error(error, "release/source"))
             return ""
+
+    def read_text(self, path: str) -> str:
+        """The text of a member, whatever its bytes.
+
+        Raises:
+            FormatError: it is damaged, or larger than any source.
+        """
+        return self._artifact.read(path, limit_bytes=MAX_SOURCE_BYTES).decode("utf-8", "replace")
 
     def _load(self, name: str) -> Module | None:
         if not self.owns(name):
