@@ -31,7 +31,7 @@ def layer_parts(text: Fields, model_type: str, layers: int) -> list[Part]:
         raise text.wrong("num_hidden_layers", f"missing or outside 1 to {_MAX_LAYERS}")
     book = layout_book()
     states = book.fields_of(model_type)
-    parts = _named_parts(text, book) or _computed_parts(text, model_type, layers, book, states)
+    parts = _named_parts(text) or _computed_parts(text, model_type, layers, book, states)
     if states and states.everywhere:
         parts = [Part.BOTH if part is Part.FULL else part for part in parts]
     shared = text.integer("num_kv_shared_layers", high=_MAX_LAYERS)
@@ -40,20 +40,22 @@ def layer_parts(text: Fields, model_type: str, layers: int) -> list[Part]:
     return parts[: len(parts) - shared] if shared else parts
 
 
-def _named_parts(text: Fields, book: LayoutBook) -> list[Part]:
+def _named_parts(text: Fields) -> list[Part]:
     for key in ("layer_types", "layers_block_type"):
         if key in text:
-            return [_part(text, key, name, book) for name in text.texts(key)]
+            return [_part(text, key, name) for name in text.texts(key)]
     pattern = text.text("hybrid_override_pattern")
     if pattern:
-        return [_part(text, "hybrid_override_pattern", letter, book) for letter in pattern]
+        return [_part(text, "hybrid_override_pattern", letter) for letter in pattern]
     if "attn_type_list" in text:
         numbers = text.integers("attn_type_list")
-        return [_part(text, "attn_type_list", str(number), book) for number in numbers]
+        return [_part(text, "attn_type_list", str(number)) for number in numbers]
     return []
 
 
-def _part(text: Fields, key: str, name: str, book: LayoutBook) -> Part:
+def part_named(name: str) -> Part | None:
+    """What a layer keeps, from the name or letter that a config gives its kind."""
+    book = layout_book()
     for part, names in (
         (Part.FULL, book.full),
         (Part.SLIDING, book.sliding),
@@ -64,7 +66,19 @@ def _part(text: Fields, key: str, name: str, book: LayoutBook) -> Part:
     ):
         if name in names:
             return part
-    raise text.wrong(key, f"unknown where it says `{name[:40]}`")
+    return None
+
+
+def attends(index: int, every: int) -> bool:
+    """Whether a layer is the attention layer that ends each run of `every`."""
+    return (index + 1) % every == 0
+
+
+def _part(text: Fields, key: str, name: str) -> Part:
+    part = part_named(name)
+    if part is None:
+        raise text.wrong(key, f"unknown where it says `{name[:40]}`")
+    return part
 
 
 def _computed_parts(
@@ -84,7 +98,7 @@ def _computed_parts(
     if not windowed:
         return [Part.FULL] * layers
     if period:
-        return [Part.FULL if (i + 1) % period == 0 else Part.SLIDING for i in range(layers)]
+        return [Part.FULL if attends(i, period) else Part.SLIDING for i in range(layers)]
     first = (
         text.integer("max_window_layers", high=_MAX_LAYERS) if "use_sliding_window" in text else 0
     )
@@ -104,7 +118,7 @@ def _interleaved(text: Fields, layers: int) -> list[Part]:
     """Attention every n-th layer, or at listed places."""
     if "full_attention_interval" in text:
         every = text.integer("full_attention_interval", low=1, high=_MAX_LAYERS)
-        return [Part.FULL if (i + 1) % every == 0 else Part.RECURRENT for i in range(layers)]
+        return [Part.FULL if attends(i, every) else Part.RECURRENT for i in range(layers)]
     if "attn_layer_period" in text:
         every = text.integer("attn_layer_period", low=1, high=_MAX_LAYERS)
         offset = text.integer("attn_layer_offset", high=_MAX_LAYERS)
@@ -115,5 +129,5 @@ def _interleaved(text: Fields, layers: int) -> list[Part]:
             return [Part.FULL if i in listed else Part.RECURRENT for i in range(layers)]
     if "layer_group_size" in text:
         every = text.integer("layer_group_size", low=1, high=_MAX_LAYERS)
-        return [Part.FULL if (i + 1) % every == 0 else Part.RECURRENT for i in range(layers)]
+        return [Part.FULL if attends(i, every) else Part.RECURRENT for i in range(layers)]
     raise text.wrong("layer_types", "missing, as is every other form of the pattern")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from sparkproof.checkpoint.layer_pattern import Part as LayerPart
+from sparkproof.checkpoint.layer_pattern import attends, part_named
 from sparkproof.core.observations.checkpoint_profile import LayerClass
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.model_families import ModelFamily, On, Part, find_family, generic_family
@@ -15,7 +17,14 @@ PROBED_LAYERS = 128
 """Layers tried where the config does not say how many there are."""
 TOPIC = "declare"
 _NESTED_BODY = "model.language_model."
-_PATTERN_LETTERS = {"M": On.LINEAR, "*": On.ATTENTION, "-": On.MLP, "E": On.MOE}
+_OF_PART = {
+    LayerPart.FULL: frozenset({On.ATTENTION}),
+    LayerPart.SLIDING: frozenset({On.ATTENTION}),
+    LayerPart.CHUNKED: frozenset({On.ATTENTION}),
+    LayerPart.RECURRENT: frozenset({On.LINEAR}),
+    LayerPart.BOTH: frozenset({On.ATTENTION, On.LINEAR}),
+}
+_FEEDS = {"-": On.MLP, "mlp": On.MLP, "E": On.MOE, "moe": On.MOE}
 _TYPE_WORDS = (
     ("linear", On.LINEAR),
     ("mamba", On.LINEAR),
@@ -167,8 +176,8 @@ def _layer_kinds(config: ModelConfig, unknowns: list[Unknown]) -> list[frozenset
 
 def _one_letter(config: ModelConfig, at: int, unknowns: list[Unknown]) -> frozenset[On]:
     letter = config.hybrid_pattern[at]
-    kind = _PATTERN_LETTERS.get(letter)
-    if kind is None:
+    kinds = _kinds_named(letter)
+    if not kinds:
         unknowns.append(
             Unknown(
                 f"{config.where}: hybrid_override_pattern",
@@ -176,24 +185,34 @@ def _one_letter(config: ModelConfig, at: int, unknowns: list[Unknown]) -> frozen
                 TOPIC,
             )
         )
-    return frozenset({kind, On.LAYER} if kind else {On.LAYER})
+    return kinds | {On.LAYER}
+
+
+def _kinds_named(name: str) -> frozenset[On]:
+    """What a layer of a named kind is made of; empty where the name is not known."""
+    part = part_named(name)
+    if part in _OF_PART:
+        return _OF_PART[part]
+    return frozenset({_FEEDS[name]}) if name in _FEEDS else frozenset()
 
 
 def _one_layer(config: ModelConfig, at: int, unknowns: list[Unknown]) -> frozenset[On]:
     feed = On.MOE if _is_sparse(config, at) else On.MLP
     if at >= len(config.layer_types):
         interval = config.full_attention_interval
-        linear = interval > 0 and (at + 1) % interval != 0
+        linear = interval > 0 and not attends(at, interval)
         return frozenset({On.LINEAR if linear else On.ATTENTION, feed, On.LAYER})
     stated = config.layer_types[at].lower()
-    kind = next((kind for word, kind in _TYPE_WORDS if word in stated), None)
-    if kind is None:
+    kinds = _kinds_named(stated) or frozenset(
+        [kind for word, kind in _TYPE_WORDS if word in stated][:1]
+    )
+    if not kinds:
         unknowns.append(
             Unknown(f"{config.where}: layer_types", f"layer {at} is of kind {stated[:40]!r}", TOPIC)
         )
         return frozenset({feed, On.LAYER})
-    alone = kind in (On.MOE, On.MLP) or "hybrid" in stated or stated in ("mamba", "attention")
-    return frozenset({kind, On.LAYER} if alone else {kind, feed, On.LAYER})
+    alone = kinds <= {On.MOE, On.MLP} or stated in ("mamba", "attention")
+    return kinds | ({On.LAYER} if alone else {feed, On.LAYER})
 
 
 def _is_sparse(config: ModelConfig, at: int) -> bool:
