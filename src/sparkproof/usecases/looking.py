@@ -21,6 +21,7 @@ from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.release.surface import read_surface
 from sparkproof.selection.predict import attention_oracle, oracle_of
+from sparkproof.usecases.image_box import complete_box
 from sparkproof.usecases.prove_branch import Look
 
 
@@ -74,6 +75,7 @@ def see_artifact(
     passing = None
     if isinstance(artifact, PassingArtifact):  # its streams pass once: code first
         passing = read_device_code(artifact, capability, progress or NoProgress())
+        box = complete_box(box, artifact)
     surface = read_surface(artifact, target=_markers(box), oracles=oracles)
     if not surface.version:
         raise FormatError("does not say which vLLM it is", where=artifact.name)
