@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerFormat
-from sparkproof.core.prediction import How, Outcome, Step
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof, ProofResult
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 from sparkproof.render.report_text import VERDICT_STYLE
-
-_OUTCOME_STYLE = {Outcome.TAKEN: Style.GOOD, Outcome.UNDECIDED: Style.WARN}
-_REASON_CHARS = 96
+from sparkproof.render.walk_text import layer_name, render_walk, shorten
 
 
 def render_proof(result: ProofResult) -> list[Line]:
@@ -59,7 +56,7 @@ def _declare(profile: CheckpointProfile) -> Iterator[Line]:
 
 def _why(item: LayerFormat) -> str:
     evidence = item.evidence[0] if item.evidence else None
-    return _short(f"{evidence.place}: {evidence.what}") if evidence else ""
+    return shorten(f"{evidence.place}: {evidence.what}") if evidence else ""
 
 
 def _branch_title(branch: Branch) -> list[Line]:
@@ -72,21 +69,8 @@ def _branch_title(branch: Branch) -> list[Line]:
 def _select(branch: Branch) -> Iterator[Line]:
     yield from _branch_title(branch)
     for layers in _grouped(branch.layers):
-        first = layers[0]
-        if first.prediction is None or not first.prediction.oracle:
-            continue
-        subjects = ", ".join(dict.fromkeys(_name(layer) for layer in layers))
-        selected = first.prediction.selected or "nothing"
-        style = Style.GOOD if first.prediction.selected else Style.BAD
-        yield line(
-            f"  {subjects}  ",
-            Span(selected, style),
-            f"  {first.speed}" if first.speed else "",
-            Span(f"  {_how(first)}", Style.DIM),
-        )
-        yield from table((_step_row(step) for step in _told(first)), indent=4)
-        if first.prediction.error:
-            yield line("    ", Span("raises", Style.BAD), f"  {first.prediction.error}")
+        subjects = ", ".join(dict.fromkeys(layer_name(layer) for layer in layers))
+        yield from render_walk(layers[0], subjects)
 
 
 def _grouped(layers: tuple[LayerProof, ...]) -> list[list[LayerProof]]:
@@ -101,39 +85,6 @@ def _grouped(layers: tuple[LayerProof, ...]) -> list[list[LayerProof]]:
         )
         groups.setdefault(key, []).append(layer)
     return list(groups.values())
-
-
-def _name(layer: LayerProof) -> str:
-    return f"{layer.subject} ({layer.layers})" if layer.layers else layer.subject
-
-
-def _how(layer: LayerProof) -> str:
-    assert layer.prediction is not None
-    reason = layer.prediction.reason
-    return reason if layer.prediction.how is not How.NONE else _short(reason)
-
-
-def _told(layer: LayerProof) -> list[Step]:
-    """The walk up to the pick, and who was bypassed, in one line each."""
-    assert layer.prediction is not None
-    wanted = (Outcome.REFUSED, Outcome.TAKEN, Outcome.UNDECIDED)
-    steps = layer.prediction.steps
-    return [step for step in steps if step.outcome in wanted]
-
-
-def _step_row(step: Step) -> tuple[Cell, ...]:
-    place = step.evidence[0].place if step.evidence else ""
-    style = _OUTCOME_STYLE.get(step.outcome, Style.PLAIN)
-    return (
-        Span(step.outcome.value, style),
-        step.backend,
-        _short(step.reason),
-        Span(place.removeprefix("vllm/"), Style.DIM),
-    )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _REASON_CHARS else text[: _REASON_CHARS - 1] + "…"
 
 
 def _deliver(branch: Branch) -> Iterator[Line]:
@@ -151,7 +102,7 @@ def _deliver(branch: Branch) -> Iterator[Line]:
             yield line(
                 "  ",
                 Span(layer.verdict.value, VERDICT_STYLE[layer.verdict]),
-                f"  {_name(layer)}  {layer.reason}",
+                f"  {layer_name(layer)}  {layer.reason}",
             )
 
 

@@ -46,6 +46,7 @@ from sparkproof.usecases.prove_surroundings import (
     find_sampler,
     find_unread_release,
 )
+from sparkproof.usecases.reported import find_reports, reported_criterion
 
 
 def prove(
@@ -141,15 +142,21 @@ def _report(
     arguments = parse_selection_args(deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
     elsewhere = find_other_platform(subject, deployment.box)
+    reported = find_reports(look, branches, arguments, device.device_class)
     findings = (
         *elsewhere,
         *find_in_branches(branches, arguments),
+        *reported,
         *find_sampler(deployment.box, look),
         *find_unread_release(branches, look.surface.version),
         *find_ignored_variables(look),
         *judge_checkpoint(look.profile, look.effective, arguments.kv_cache_dtype),
     )
-    criteria = (*map(_as_criterion, elsewhere), *criteria_of(branches))
+    criteria = (
+        *map(_as_criterion, elsewhere),
+        *criteria_of(branches),
+        *map(reported_criterion, reported),
+    )
     verdict = fold(item.verdict for item in criteria)
     alternatives = find_alternatives(look, deployment, arguments)
     return make_report(

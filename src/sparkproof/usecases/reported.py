@@ -8,6 +8,7 @@ from sparkproof.core.field_report import DeviceClass, Effect, FieldRecord
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.results.proof import Branch
 from sparkproof.core.selection_args import SelectionArgs
+from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.usecases.outcomes import reports_of
 from sparkproof.usecases.prove_branch import Look
 
@@ -48,6 +49,17 @@ def _finding(record: FieldRecord, subjects: Sequence[str], device: DeviceClass) 
     )
 
 
+def reported_criterion(finding: Finding) -> Criterion:
+    """A report in the verdict: told apart from what was shown, and neutral in the fold."""
+    return Criterion(
+        name=f"reported/{finding.subject}",
+        verdict=Verdict.SKIPPED,
+        reason=finding.message,
+        warning=finding.severity is Severity.WARNING,
+        evidence=finding.evidence,
+    )
+
+
 def _rule(record: FieldRecord, *, here: bool) -> str:
     if not here:
         return "select/reported-elsewhere"
@@ -55,7 +67,7 @@ def _rule(record: FieldRecord, *, here: bool) -> str:
 
 
 def count_by_device(record: FieldRecord) -> str:
-    """``reported on GB10 twice``: how often, by class of device, never added up."""
+    """``reports: GB10 2, other GPUs 1``: how often, by class of device, never added up."""
     told = [
         f"{DEVICE_WORDS[kind]} {record.count(kind)}" for kind in DeviceClass if record.count(kind)
     ]

@@ -46,7 +46,7 @@ from sparkproof.usecases.prove_surroundings import (
     find_sampler,
     find_unread_release,
 )
-from sparkproof.usecases.reported import find_reports
+from sparkproof.usecases.reported import find_reports, reported_criterion
 
 _Group = tuple[str, str, str]
 
@@ -167,9 +167,10 @@ def _column(seen: Seen, subject: Subject, asked: _Asked, device: Hardware) -> _C
         choices=try_flags(look, deployment.box, arguments, branches, device.device_class),
         changes=find_alternatives(look, deployment, arguments),
     )
+    reported = find_reports(look, branches, arguments, device.device_class)
     findings = (
         *find_in_branches(branches, arguments),
-        *find_reports(look, branches, arguments, device.device_class),
+        *reported,
         *find_sampler(deployment.box, look),
         *find_unread_release(branches, look.surface.version),
         *find_ignored_variables(look),
@@ -177,7 +178,8 @@ def _column(seen: Seen, subject: Subject, asked: _Asked, device: Hardware) -> _C
     )
     unread = seen.code.unknowns if seen.code is not None else ()
     unknowns = (*profile.unknowns, *seen.surface.unknowns, *unread)
-    return _Column(selection, criteria_of(branches), findings, unknowns, summarize(branches))
+    criteria = (*criteria_of(branches), *map(reported_criterion, reported))
+    return _Column(selection, criteria, findings, unknowns, summarize(branches))
 
 
 def _branch(
