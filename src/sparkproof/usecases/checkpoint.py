@@ -86,7 +86,7 @@ def report_checkpoint(
         subjects=(read.subject,),
         findings=findings,
         unknowns=(*profile.unknowns, *profile.state_unknowns),
-        next_steps=_next_steps(read, findings),
+        next_steps=_next_steps(read, findings, vllm),
         facts=_facts(lines, findings),
     )
 
@@ -190,12 +190,12 @@ def _summary(result: CheckpointResult, findings: Sequence[Finding]) -> str:
     return "; ".join(words)
 
 
-def _next_steps(read: ReadCheckpoint, findings: Sequence[Finding]) -> tuple[str, ...]:
+def _next_steps(read: ReadCheckpoint, findings: Sequence[Finding], vllm: str) -> tuple[str, ...]:
     steps = []
     errors = [f for f in findings if f.severity is Severity.ERROR]
     if errors:
         steps.append(f"sparkproof explain {errors[0].rule}")
-    steps.append(f"sparkproof select {read.subject.ref} --vllm VERSION")
+    steps.append(f"sparkproof select {read.subject.ref} --artifact vllm=={vllm or 'VERSION'}")
     return tuple(steps)
 
 
