@@ -9,7 +9,7 @@ from types import TracebackType
 
 from sparkproof.core.observations.load_run import ClientHealth
 
-_TICK_S = 0.01
+_TICK_S = 0.05
 
 
 class HealthWatch:
@@ -46,7 +46,7 @@ class HealthWatch:
             wall_s=round(wall, 4),
             cpu_share=round(cpu / wall, 4),
             lag_p50_ms=round(lags[len(lags) // 2], 3),
-            lag_p99_ms=round(lags[int(0.99 * (len(lags) - 1))], 3),
+            lag_p95_ms=round(lags[int(0.95 * (len(lags) - 1))], 3),
             lag_max_ms=round(lags[-1], 3),
             clock_jump_s=round(date - wall, 3),
         )

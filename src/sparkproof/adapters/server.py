@@ -1,24 +1,22 @@
-"""One vLLM server over HTTP, asked asynchronously; the one place that imports aiohttp.
+"""One vLLM server over HTTP, asked asynchronously. Failures are answers, never exceptions.
 
-Every piece of an answer is kept with the moment at which it arrived, and is looked into only when
-the answer is whole. The key travels in the request's header and nowhere else: whatever a server
-echoes of it is masked here.
+The key travels in the request's header and nowhere else: whatever a server echoes of it is masked
+here. Redirects are not followed, since the key would go with them, and no proxy is used.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import ssl
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-
-import aiohttp
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sparkproof import __version__
+from sparkproof.adapters.wire import Incoming, Wire
 from sparkproof.core.errors import UsageError
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.server_port import Ask, Failure, Reply
@@ -26,7 +24,7 @@ from sparkproof.core.server_port import Ask, Failure, Reply
 KEY_VARIABLES = ("SPARKPROOF_API_KEY", "VLLM_API_KEY")
 CONNECT_S = 10.0
 _MASK = b"[redacted]"
-_HTTPS = ("http", "https")
+_PORTS = {"http": 80, "https": 443}
 
 
 def server_address(text: str) -> str:
@@ -36,12 +34,12 @@ def server_address(text: str) -> str:
         UsageError: no http or https address.
     """
     text = text.strip().removeprefix("server:")
-    parts = urlsplit(text if "://" in text else f"http://{text}")
     try:
-        port = parts.port
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        known = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        port = -1
-    if parts.scheme not in _HTTPS or not parts.hostname or port == -1:
+        known = False
+    if not known or not parts.netloc.isprintable() or " " in text:
         raise UsageError(
             f"`{redact_text(text)}` is no address of a server", hint="e.g. http://127.0.0.1:8000"
         )
@@ -57,20 +55,17 @@ def key_of(environment: Mapping[str, str] = os.environ) -> str:
 class Server:
     """A server at an address. Use it as ``async with``, within one event loop."""
 
-    def __init__(self, address: str, *, key: str = "", connections: int = 0) -> None:
+    def __init__(self, address: str, *, key: str = "") -> None:
         parts = urlsplit(server_address(address))
         login, _, host = parts.netloc.rpartition("@")
-        user, _, password = login.partition(":")
+        self._parts = parts
+        self._path = parts.path
         self._base = urlunsplit((parts.scheme, host, parts.path, "", ""))
-        self._auth = aiohttp.BasicAuth(user, password) if login and not key else None
+        password = unquote(login.partition(":")[2])
         self._secrets = [s.encode() for s in (key, password) if len(s) > 3]
-        self._headers = {
-            "User-Agent": f"sparkproof/{__version__}",
-            "Accept-Encoding": "identity",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        }
-        self._connections = connections
-        self._session: aiohttp.ClientSession | None = None
+        self._head = _common_head(host, _authorization(key, login))
+        self._idle: list[Wire] = []
+        self._busy: set[Wire] = set()
 
     @property
     def name(self) -> str:
@@ -78,15 +73,7 @@ class Server:
         return self._base
 
     async def __aenter__(self) -> Server:
-        connector = aiohttp.TCPConnector(limit=self._connections, force_close=False)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            headers=self._headers,
-            auth=self._auth,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        self._tls = ssl.create_default_context() if self._parts.scheme == "https" else None
         return self
 
     async def __aexit__(
@@ -95,51 +82,86 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        for wire in (*self._idle, *self._busy):
+            wire.close()
+        self._idle.clear()
+        await asyncio.sleep(0)  # lets the transports close
 
     async def send(self, ask: Ask) -> Reply:
         """Send one request and keep every piece of the answer with its moment.
 
-        The clock is the machine's monotonic one (`time.perf_counter`), read when a piece is
-        handed over by the event loop.
+        Moments are read from the machine's monotonic clock (`time.perf_counter`) when the event
+        loop hands a piece over.
         """
-        answer = _Incoming(ask.limit_bytes)
+        answer = Incoming(ask)
+        request = _request(ask, self._path, self._head)
         try:
             async with asyncio.timeout(ask.timeout_s):
-                await self._exchange(ask, answer)
-        except aiohttp.ConnectionTimeoutError:
-            answer.fail(Failure.REFUSED, f"no connection within {CONNECT_S:g} s")
-        except aiohttp.SocketTimeoutError:
-            answer.fail(Failure.SILENT, f"silent for {ask.silence_s:g} s")
+                while not await self._exchange(answer, request):
+                    answer = Incoming(ask)
         except TimeoutError:
-            answer.fail(Failure.TIMEOUT, f"not whole after {ask.timeout_s:g} s")
-        except (aiohttp.ClientError, ssl.SSLError, OSError, ValueError) as error:
-            answer.fail(_failure(error, answer.status), self._said(error))
-        return answer.reply(self._masked)
+            answer.end(Failure.TIMEOUT, f"not whole after {ask.timeout_s:g} s")
+        return self._reply(answer)
 
-    async def _exchange(self, ask: Ask, answer: _Incoming) -> None:
-        if self._session is None:
-            raise RuntimeError("the server is used outside its `async with`")
-        extra: dict[str, Any] = {"data": ask.body} if ask.body else {}
-        if ask.body:
-            extra["headers"] = {"Content-Type": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ask.silence_s)
-        async with self._session.request(
-            ask.method, self._base + ask.path, timeout=timeout, allow_redirects=False, **extra
-        ) as response:
-            answer.begin(response.status, response.headers.get("Content-Type", ""))
-            if response.headers.get("Content-Encoding", "identity") != "identity":
-                answer.fail(Failure.NOT_HTTP, "compressed, though that was declined")
-                response.close()
-                return
-            clock, take = time.perf_counter, answer.take
-            stream = response.content
-            while piece := await stream.readany():
-                if not take(clock(), piece):
-                    response.close()
-                    return
+    async def _exchange(self, answer: Incoming, request: bytes) -> bool:
+        """One try; False where a connection kept from before turned out to be dead."""
+        wire = await self._wire(answer)
+        if wire is None:
+            return True
+        self._busy.add(wire)
+        silence = _Silence(answer, wire)
+        try:
+            wire.begin(answer, request)
+            await answer.done
+        finally:
+            silence.stop()
+            self._busy.discard(wire)
+            if not answer.done.done():
+                wire.close()
+        if wire.usable:
+            self._idle.append(wire)
+        return not (answer.failure is Failure.DROPPED and wire.used and answer.head is None)
+
+    async def _wire(self, answer: Incoming) -> Wire | None:
+        """A connection that is open; None where there is none to be had, with the reason told."""
+        while self._idle:
+            wire = self._idle.pop()
+            if wire.usable:
+                return wire
+        host, port = self._parts.hostname, self._parts.port or _PORTS[self._parts.scheme]
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                _, wire = await loop.create_connection(Wire, host or "", port, ssl=self._tls)
+        except TimeoutError:
+            answer.end(Failure.REFUSED, f"no connection within {CONNECT_S:g} s")
+        except ssl.SSLError as error:
+            answer.end(Failure.TLS, self._said(error))
+        except (OSError, UnicodeError) as error:
+            answer.end(Failure.REFUSED, self._said(error))
+        else:
+            return wire
+        return None
+
+    def _reply(self, answer: Incoming) -> Reply:
+        ended = time.perf_counter() - answer.sent_s
+        head = answer.head
+        pieces = answer.body()
+        if pieces and not answer.failure:
+            ended = pieces[-1][0]
+        whole = b"".join(piece for _, piece in pieces)
+        if self._masked(whole) != whole:  # rare; the moments of the pieces are given up for it
+            pieces = ((pieces[-1][0], self._masked(whole)),)
+        return Reply(
+            status=head.status if head else 0,
+            content_type=head.headers.get("content-type", "") if head else "",
+            failure=answer.failure,
+            detail=answer.detail,
+            sent_s=answer.sent_s,
+            headers_s=answer.headers_s,
+            ended_s=ended,
+            pieces=pieces,
+        )
 
     def _masked(self, data: bytes) -> bytes:
         for secret in self._secrets:
@@ -147,66 +169,52 @@ class Server:
         return data
 
     def _said(self, error: Exception) -> str:
-        text = self._masked(f"{type(error).__name__}: {error}".encode()).decode("utf-8", "replace")
-        return redact_text(" ".join(text.split()))[:300]
+        text = self._masked(str(error).encode("utf-8", "replace")).decode("utf-8", "replace")
+        return redact_text(" ".join(text.split()))[:300] or type(error).__name__
 
 
-class _Incoming:
-    """An answer while it comes in."""
+class _Silence:
+    """Ends an answer that has been silent for too long; looks only when it could be."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        self.sent_s = time.perf_counter()
-        self.status = 0
-        self._type = ""
-        self._headers_s = -1.0
-        self._failure = Failure.NONE
-        self._detail = ""
-        self._limit = limit_bytes
-        self._size = 0
-        self._pieces: list[tuple[float, bytes]] = []
+    def __init__(self, answer: Incoming, wire: Wire) -> None:
+        self._answer, self._wire = answer, wire
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(answer.ask.silence_s, self._look)
 
-    def begin(self, status: int, content_type: str) -> None:
-        self._headers_s = time.perf_counter() - self.sent_s
-        self.status = status
-        self._type = content_type
+    def _look(self) -> None:
+        allowed = self._answer.ask.silence_s
+        left = self._answer.last_s + allowed - time.perf_counter()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look)
+        elif not self._answer.done.done():
+            self._answer.end(Failure.SILENT, f"silent for {allowed:g} s")
+            self._wire.close()
 
-    def take(self, moment: float, piece: bytes) -> bool:
-        self._pieces.append((moment - self.sent_s, piece))
-        self._size += len(piece)
-        if self._size <= self._limit:
-            return True
-        self.fail(Failure.TOO_LARGE, f"more than {self._limit} bytes")
-        return False
-
-    def fail(self, failure: Failure, detail: str) -> None:
-        self._failure, self._detail = failure, detail
-
-    def reply(self, masked: Any) -> Reply:
-        whole = b"".join(piece for _, piece in self._pieces)
-        pieces = tuple(self._pieces)
-        if masked(whole) != whole:  # rare; the moments of the pieces are given up for it
-            pieces = ((self._pieces[-1][0], masked(whole)),)
-        return Reply(
-            status=self.status,
-            content_type=self._type,
-            failure=self._failure,
-            detail=self._detail,
-            sent_s=self.sent_s,
-            headers_s=self._headers_s,
-            ended_s=time.perf_counter() - self.sent_s,
-            pieces=pieces,
-        )
+    def stop(self) -> None:
+        self._timer.cancel()
 
 
-def _failure(error: Exception, status: int) -> Failure:
-    if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
-        return Failure.TLS
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return Failure.REFUSED
-    if isinstance(error, aiohttp.ClientPayloadError) or status:
-        return Failure.DROPPED
-    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError):
-        return Failure.DROPPED
-    if isinstance(error, OSError) and not isinstance(error, aiohttp.ClientResponseError):
-        return Failure.DROPPED
-    return Failure.NOT_HTTP
+def _authorization(key: str, login: str) -> str:
+    if key:
+        return f"Bearer {key}"
+    if not login:
+        return ""
+    return "Basic " + base64.b64encode(unquote(login).encode()).decode()
+
+
+def _common_head(host: str, authorization: str) -> bytes:
+    lines = [f"Host: {host}", f"User-Agent: sparkproof/{__version__}", "Accept: */*"]
+    lines.append("Accept-Encoding: identity")
+    if authorization:
+        if not authorization.isprintable():
+            raise UsageError("the key holds characters that no header can carry")
+        lines.append(f"Authorization: {authorization}")
+    return "\r\n".join(lines).encode("latin-1", "replace")
+
+
+def _request(ask: Ask, base: str, common: bytes) -> bytes:
+    line = f"{ask.method} {base}{ask.path} HTTP/1.1\r\n".encode("ascii", "replace")
+    if not ask.body:
+        return line + common + b"\r\n\r\n"
+    kind = b"\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ask.body)
+    return line + common + kind + ask.body

@@ -134,13 +134,13 @@ def _client(result: BenchResult) -> _One:
     worst = 0.0
     for run in result.runs:
         health = run.health
-        worst = max(worst, health.lag_p99_ms)
+        worst = max(worst, health.lag_p95_ms)
         if health.cpu_share > _CPU_SHARE:
             message = f"our own processor was {health.cpu_share:.0%} busy"
             return _doubt(name, "bench/client-saturated", message)
-        if health.lag_p99_ms > (allowed := allowed_lag_ms(run)):
+        if health.lag_p95_ms > (allowed := allowed_lag_ms(run)):
             message = (
-                f"our event loop was late by {health.lag_p99_ms:.1f} ms, {allowed:.1f} would do"
+                f"our event loop was late by {health.lag_p95_ms:.1f} ms, {allowed:.1f} would do"
             )
             return _doubt(name, "bench/client-saturated", message)
     return Criterion(name, Verdict.PASS, f"the client was late by {worst:.1f} ms at most"), None

@@ -61,7 +61,7 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How the client itself fared.
 
     Attributes:
-        lag_p50_ms, lag_p99_ms, lag_max_ms: by how much timers of the event loop were late.
+        lag_p50_ms, lag_p95_ms, lag_max_ms: by how much timers of the event loop were late.
         cpu_share: processor time by wall time; the client has one thread, so 1 is its end.
         clock_jump_s: by how much the wall clock moved against the monotonic one.
     """
@@ -69,7 +69,7 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     wall_s: float
     cpu_share: float
     lag_p50_ms: float
-    lag_p99_ms: float
+    lag_p95_ms: float
     lag_max_ms: float
     clock_jump_s: float = 0.0
 
