@@ -16,6 +16,8 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         platform: CPU architecture of the box, as wheels name it.
         python: ``major.minor`` of the interpreter there.
         packages: packages installed beside vLLM that its pins do not bring, name to version.
+        packages_complete: `packages` lists all that is installed there, as read from an image:
+            what is not in it is absent, whatever vLLM's pins ask for.
         total_memory_gib: memory of the box, GiB.
         reserve_gib: what to leave to the operating system, GiB.
         co_tenants: other servers on the box, name to GiB.
@@ -26,6 +28,7 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     platform: str = "aarch64"
     python: str = "3.12"
     packages: dict[str, str] = {}
+    packages_complete: bool = False
     total_memory_gib: float | None = None
     reserve_gib: float | None = None
     co_tenants: dict[str, float] = {}

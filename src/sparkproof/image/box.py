@@ -17,7 +17,7 @@ def box_from_image(image: ImageObservation, stated: Box | None = None) -> Box:
     """
     given = stated or Box()
     plain = Box()
-    packages = {p.name: p.version for p in image.packages if p.judged and p.name != PACKAGE}
+    packages = {name: version for name, version in image.installed.items() if name != PACKAGE}
     return Box(
         nvcc=_reachable(image, "nvcc") if given.nvcc is None else given.nvcc,
         ninja=_reachable(image, "ninja") if given.ninja is None else given.ninja,
@@ -26,6 +26,7 @@ def box_from_image(image: ImageObservation, stated: Box | None = None) -> Box:
         else MACHINES.get(image.architecture, plain.platform),
         python=image.python_version or given.python,
         packages={**packages, **given.packages},
+        packages_complete=bool(image.installed) and not any(layer.skipped for layer in image.layers),
         total_memory_gib=given.total_memory_gib,
         reserve_gib=given.reserve_gib,
         co_tenants=given.co_tenants,

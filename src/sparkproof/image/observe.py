@@ -69,7 +69,7 @@ def observe_image(contents: ImageContents, name: str) -> ImageObservation:
         sites=python.sites,
         vllms=tuple(_copies(contents, packages)),
         packages=tuple(shown),
-        distributions=sum(1 for p in packages if p.judged),
+        installed={p.name: p.version for p in packages if p.judged},
         tools=tuple(_tools(contents)),
         replaced=tuple(_replaced(contents)),
         torch_cuda=_torch_cuda(contents),

@@ -19,7 +19,7 @@ def render_image(result: ImageResult) -> list[Line]:
     """Who it is, packages, programs, layers, then device code as for a wheel."""
     image = result.image
     lines = [heading("image", image.name), *table(_rows(result)), *table(_names(result))]
-    lines += [line(), heading("packages", f"{image.distributions} in Python's folders")]
+    lines += [line(), heading("packages", f"{len(image.installed)} in Python's folders")]
     lines += table(_package_row(item) for item in image.packages)
     lines += [line(), heading("programs")]
     lines += table(_tool_row(item) for item in image.tools)

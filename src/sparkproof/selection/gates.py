@@ -72,6 +72,8 @@ def _package(dotted: str, kind: str, surface: ReleaseSurface, box: Box) -> GateA
     if project in box.packages:
         reason = f"the box has {project} {box.packages[project]}"
         return GateAnswer(Tri.YES, reason, Confidence.DOCUMENTED)
+    if box.packages_complete:
+        return GateAnswer(Tri.NO, f"the image does not hold {project}", Confidence.SHOWN)
     pins = [pin for pin in surface.pins if pin.name == project]
     taken = next((pin for pin in pins if pin.applies), None)
     if taken is not None:

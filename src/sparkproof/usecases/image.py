@@ -291,7 +291,7 @@ def _image_rows(result: ImageResult) -> dict[str, str]:
 
 
 def _package_rows(result: ImageResult) -> dict[str, str]:
-    return {p.name: p.version for p in result.image.packages if p.judged}
+    return result.image.installed
 
 
 def _tool_rows(result: ImageResult) -> dict[str, str]:

@@ -15,13 +15,16 @@ from sparkproof.core.deployment import Box
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.device_code import DeviceCode
+from sparkproof.core.observations.image import ImageObservation
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Artifact, PassingArtifact, Progress
 from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
+from sparkproof.image.box import box_from_image
+from sparkproof.image.observe import observe_image
 from sparkproof.release.surface import read_surface
-from sparkproof.selection.predict import attention_oracle, oracle_of
-from sparkproof.usecases.image_box import complete_box
+from sparkproof.selection.predict import attention_oracle
+from sparkproof.selection.schemes import oracle_of
 from sparkproof.usecases.prove_branch import Look
 
 
@@ -30,6 +33,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     Attributes:
         code: None where no artifact was at hand.
+        image: what the artifact's image tells, where it is one.
         routes: of its kernel families, by id.
     """
 
@@ -37,6 +41,11 @@ class Seen(msgspec.Struct, frozen=True):
     surface: ReleaseSurface
     code: DeviceCode | None
     routes: Mapping[str, FamilyRoute]
+    image: ImageObservation | None = None
+
+    def box_of(self, stated: Box) -> Box:
+        """The box, completed by what an image tells; what the user stated stays."""
+        return stated if self.image is None else box_from_image(self.image, stated)
 
     @property
     def toolkit(self) -> str:
@@ -75,7 +84,8 @@ def see_artifact(
     passing = None
     if isinstance(artifact, PassingArtifact):  # its streams pass once: code first
         passing = read_device_code(artifact, capability, progress or NoProgress())
-        box = complete_box(box, artifact)
+    image = look_into(artifact)
+    box = box_from_image(image, box) if image else box
     surface = read_surface(artifact, target=_markers(box), oracles=oracles)
     if not surface.version:
         raise FormatError("does not say which vLLM it is", where=artifact.name)
@@ -85,7 +95,16 @@ def see_artifact(
         artifact, capability, progress or NoProgress(), more_doors=doors
     )
     routes = {route.family: route for route in route_families(code, capability)}
-    return Seen(capability, surface, code, routes)
+    return Seen(capability, surface, code, routes, image)
+
+
+def look_into(artifact: Artifact) -> ImageObservation | None:
+    """What an image tells, once it was read; None for anything else."""
+    from sparkproof.adapters.image import ImageArtifact  # noqa: PLC0415 - wheels don't pay for it
+
+    if not isinstance(artifact, ImageArtifact):
+        return None
+    return observe_image(artifact.contents(), artifact.name)
 
 
 def see_surface(surface: ReleaseSurface, capability: ComputeCapability) -> Seen:

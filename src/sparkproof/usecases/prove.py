@@ -33,7 +33,7 @@ from sparkproof.facts.schema import Hardware
 from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.envelope import make_report
-from sparkproof.usecases.fit_inputs import CheckpointFiles, read_checkpoint_files
+from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
@@ -74,8 +74,9 @@ def prove(
         raise UsageError("the deployment names no artifact", hint="e.g. --artifact vllm==0.33.0")
     device = find_device(deployment.device)
     parse_selection_args(deployment.args)  # refuse nonsense before anything is fetched
-    files = read_checkpoint_files(deployment.checkpoint)
-    profile = _profile(files)
+    checkpoint = read_from(
+        deployment.checkpoint, offline=offline, cache=cache, progress=progress
+    )
     target = Target(platform=deployment.box.platform, python=deployment.box.python)
     subject, artifact = open_artifact(
         deployment.artifact, target, cache=cache, offline=offline, progress=progress, whole=True
@@ -84,22 +85,23 @@ def prove(
         seen = see_artifact(artifact, device.capability, deployment.box, (profile,), progress)
     finally:
         artifact.close()
+    deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
     report = _report(deployment, device, subject, seen, seen.look_at(profile, deployment.env))
     if log:
         report = with_log(report, log, deployment)
-    return report if store is None else _with_receipt(report, store, deployment, files)
+    return report if store is None else _with_receipt(report, store, deployment, checkpoint)
 
 
 def _with_receipt(
     report: Report[ProofResult],
     store: ReceiptStore,
     deployment: Deployment,
-    files: CheckpointFiles,
+    checkpoint: ReadCheckpoint,
 ) -> Report[ProofResult]:
     """The report with its receipt's digest; a receipt that can't be written costs no answer."""
     inputs = {
         "deployment": digest(_redacted(deployment)),
-        "checkpoint": digest({name: sha256_hex(data) for name, data in _contents(files).items()}),
+        "checkpoint": digest({name: sha256_hex(data) for name, data in checkpoint.files.items()}),
         "artifact": report.subjects[0].identity,
     }
     try:
@@ -119,17 +121,6 @@ def _with_receipt(
 
 def _seal(report: Report[ProofResult], inputs: dict[str, str], previous: str) -> Receipt:
     return seal(report, inputs=inputs, previous=previous, homes=(str(Path.home()),))
-
-
-def _contents(files: CheckpointFiles) -> dict[str, bytes]:
-    contents = {"config.json": files.config}
-    if files.quantization is not None:
-        contents["hf_quant_config.json"] = files.quantization
-    return contents
-
-
-def _profile(files: CheckpointFiles) -> CheckpointProfile:
-    return read_checkpoint(_contents(files), files.name)
 
 
 def _report(

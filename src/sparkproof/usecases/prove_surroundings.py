@@ -58,8 +58,9 @@ def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
     used = sampler()
     missing = [tool for tool in TOOLS if getattr(box, tool) is False]
     unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
-    prebuilt = JIT_CACHE in box.packages
-    if prebuilt or not (missing or unstated) or not used.used(look.surface.version, look.env):
+    absent_at_all = box.packages_complete and used.provider not in box.packages
+    spared = JIT_CACHE in box.packages or absent_at_all
+    if spared or not (missing or unstated) or not used.used(look.surface.version, look.env):
         return ()
     absent = f"the box has no {' and no '.join(missing)}" if missing else ""
     asked = f"{' and '.join(unstated)} may be missing" if unstated and not missing else ""

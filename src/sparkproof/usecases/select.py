@@ -152,6 +152,7 @@ def _seen(
 
 def _column(seen: Seen, subject: Subject, asked: _Asked, device: Hardware) -> _Column:
     deployment, arguments = asked.deployment, asked.arguments
+    deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
     profile = asked.checkpoint.profile
     look = seen.look_at(profile, deployment.env)
     branches = prove_branches(look, deployment.box, arguments)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from sparkproof.core.condition import Gate, Tri
 from sparkproof.core.deployment import Box
 from sparkproof.core.observations.image import (
     ImageObservation,
@@ -16,10 +17,18 @@ from sparkproof.core.observations.image import (
     ToolSeen,
     VllmSeen,
 )
+from sparkproof.core.observations.release_surface import (
+    Branch,
+    Oracle,
+    Pin,
+    ReleaseSurface,
+    Source,
+)
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.image.box import box_from_image
 from sparkproof.image.judge import find_in_image, judge_image
 from sparkproof.image.track import TagTrack, follow_track
+from sparkproof.selection.gates import settle_gates
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 SITE = "usr/lib/python3/dist-packages"
@@ -140,9 +149,27 @@ def test_a_dormant_track() -> None:
 
 
 def test_box_keeps_what_was_stated() -> None:
-    image = changed(packages=(FLASHINFER,), tools=())
+    image = changed(installed={"vllm": "0.33.0", "flashinfer-python": "0.6.13"}, tools=())
     assert box_from_image(image).nvcc is False
     stated = Box(nvcc=True, packages={"b12x": "1"}, reserve_gib=9.0)
     box = box_from_image(image, stated)
     assert (box.nvcc, box.ninja, box.reserve_gib) == (True, False, 9.0)
+    assert box.packages_complete
     assert box.packages == {"flashinfer-python": "0.6.13", "b12x": "1"}
+
+
+def test_what_an_image_does_not_hold_is_absent_whatever_the_pins_say() -> None:
+    source = Source("METADATA", 1)
+    gate = Branch(Gate("package:flashinfer"), (), "X", "", "", source)
+    surface = ReleaseSurface(
+        "0.33.0",
+        source,
+        oracles=(Oracle("moe/nvfp4", source, branches=(gate,)),),
+        pins=(Pin("flashinfer-python", "==0.6.13", True, source),),
+    )
+    without = box_from_image(changed(installed={"vllm": "0.33.0", "torch": "2.12.0"}))
+    with_it = box_from_image(changed(installed={"flashinfer-python": "0.6.13"}))
+    said = [settle_gates(surface, box)["package:flashinfer"].answer for box in (without, with_it)]
+    assert said == [Tri.NO, Tri.YES]
+    unread = LayerSeen("sha256:2", 9, 0, "apt", "told")
+    assert not box_from_image(changed(installed={"a": "1"}, layers=(unread,))).packages_complete

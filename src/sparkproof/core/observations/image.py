@@ -100,7 +100,8 @@ class ImageObservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         python: interpreter as it is called; `python_told_by` says how that is known.
         sites: folders of packages in the order in which Python looks.
         torch_cuda: CUDA line that torch was built for, e.g. ``13.0``.
-        distributions: how many there are in the folders that Python looks into.
+        packages: those that an operator asks about, hidden copies too.
+        installed: every distribution that Python would import, name to version.
     """
 
     name: str
@@ -125,7 +126,7 @@ class ImageObservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     sites: tuple[str, ...] = ()
     vllms: tuple[VllmSeen, ...] = ()
     packages: tuple[PackageSeen, ...] = ()
-    distributions: int = 0
+    installed: dict[str, str] = {}
     tools: tuple[ToolSeen, ...] = ()
     replaced: tuple[ReplacedSeen, ...] = ()
     torch_cuda: str = ""
