@@ -26,7 +26,8 @@ def box_from_image(image: ImageObservation, stated: Box | None = None) -> Box:
         else MACHINES.get(image.architecture, plain.platform),
         python=image.python_version or given.python,
         packages={**packages, **given.packages},
-        packages_complete=bool(image.installed) and not any(layer.skipped for layer in image.layers),
+        packages_complete=bool(image.installed)
+        and not any(layer.skipped for layer in image.layers),
         total_memory_gib=given.total_memory_gib,
         reserve_gib=given.reserve_gib,
         co_tenants=given.co_tenants,
