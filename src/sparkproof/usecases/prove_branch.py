@@ -49,7 +49,8 @@ class Look(msgspec.Struct, frozen=True):
     Attributes:
         complete: all of the artifact's device code could be read.
         toolkit: CUDA toolkit that built it ("" if not told).
-        code_read: there was an artifact to read; else what it delivers stays unknown.
+        code_read: there was an artifact to read; else what it delivers stays unknown, and `routes`
+            holds no more than what is assumed.
     """
 
     capability: ComputeCapability
@@ -86,7 +87,7 @@ def answer_gates(look: Look, box: Box) -> dict[str, GateAnswer]:
     """What metadata, the stated box and the artifact's own device code can answer."""
     answers = settle_gates(look.surface, box)
     for operator in gate_operators().of(look.surface.version):
-        if operator.family and not look.code_read:
+        if operator.family and not look.code_read and operator.family not in look.routes:
             continue
         answers[f"op:{operator.name}"] = _operator_answer(operator, look)
     return answers

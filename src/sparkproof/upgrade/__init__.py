@@ -1,0 +1,1 @@
+"""What another release does to a deployment: pure comparison of what was seen of both."""

@@ -1,0 +1,59 @@
+"""What is compared: one deployment as one release sees it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.claims import ClaimAnswer
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.memory_plan import KvPlan
+from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.results.proof import Branch
+
+
+class Model(msgspec.Struct, frozen=True):
+    """What a release's rules ask of the checkpoint.
+
+    Attributes:
+        read: whether the checkpoint was there; else only the words of the deployment are compared.
+        quant_method: as it declares ("" for none).
+    """
+
+    read: bool = False
+    architectures: tuple[str, ...] = ()
+    quant_method: str = ""
+    moe: bool = False
+    hybrid: bool = False
+    vision: bool = False
+
+
+class View(msgspec.Struct, frozen=True):
+    """One side.
+
+    Attributes:
+        branches: the proof of every layer class; empty where the checkpoint was not read.
+        plan: the KV pool; None where it can't be added up.
+        given_pool: the pool was taken as given, since the weights are not known.
+        refusals: why no plan can be made, or why the engine would not start on it, by rule.
+        claims: what this release says to each claim.
+        delivery: device code was looked at.
+    """
+
+    surface: ReleaseSurface
+    branches: tuple[Branch, ...] = ()
+    plan: KvPlan | None = None
+    given_pool: bool = False
+    refusals: dict[str, str] = {}
+    claims: dict[str, ClaimAnswer] = {}
+    delivery: bool = False
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One deployment on two releases."""
+
+    deployment: Deployment
+    model: Model
+    capability: ComputeCapability
+    before: View
+    after: View
