@@ -13,6 +13,9 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         attention_backend: "" for automatic.
         text_only: ``--language-model-only``: the vision tower is left out.
         speculative: whether a drafter is asked for; `speculative_method` where it is named.
+        draft_model: the drafter's own checkpoint ("" for none).
+        draft_moe_backend, draft_attention_backend, draft_kv_cache_dtype: the drafter's own
+            choices ("" where it follows the target's).
         given: which of the flags the user wrote.
     """
 
@@ -28,4 +31,13 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text_only: bool = False
     speculative: bool = False
     speculative_method: str = ""
+    draft_model: str = ""
+    draft_moe_backend: str = ""
+    draft_attention_backend: str = ""
+    draft_kv_cache_dtype: str = ""
     given: tuple[str, ...] = ()
+
+    @property
+    def attention_backends(self) -> tuple[str, ...]:
+        """Attention backends that are named."""
+        return tuple(filter(None, (self.attention_backend, self.draft_attention_backend)))

@@ -27,6 +27,15 @@ _FLAGS = {
 _SPECULATIVE = "--speculative-config"
 _SPECULATIVE_FLAGS = ("--spec-method", "--spec-model", "--spec-tokens", "-sc")
 _JSON_HINT = 'quote the whole object for the shell, e.g. \'{"method": "mtp"}\''
+_SHORT = {"--spec-method": "method", "--spec-model": "model"}
+_DRAFT = {
+    "method": "speculative_method",
+    "model": "draft_model",
+    "moe_backend": "draft_moe_backend",
+    "attention_backend": "draft_attention_backend",
+    "kv_cache_dtype": "draft_kv_cache_dtype",
+}
+"""Keys of the speculative config that decide about the drafter's kernels."""
 _NESTED = {
     ("--kernel-config", "moe_backend"): "moe_backend",
     ("--kernel-config", "linear_backend"): "linear_backend",
@@ -106,10 +115,14 @@ def _json(flag: str, value: str | None) -> dict[str, Any]:
 
 
 def _read_speculative(found: dict[str, Any], flag: str, tail: str, value: str | None) -> None:
-    if tail == "method" or flag == "--spec-method":
-        found["speculative_method"] = _wanted(flag, value)
-    elif flag in (_SPECULATIVE, "-sc"):
-        found["speculative_method"] = str(_json(flag, value).get("method") or "")
+    if flag in (_SPECULATIVE, "-sc"):
+        for key, given in _json(flag, value).items():
+            if key in _DRAFT and given is not None:
+                found[_DRAFT[key]] = str(given)
+        return
+    key = tail or _SHORT.get(flag, "")
+    if key in _DRAFT:
+        found[_DRAFT[key]] = _wanted(flag, value)
 
 
 def _read_nested(found: dict[str, Any], flag: str, value: str | None) -> None:

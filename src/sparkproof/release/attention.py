@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Collection
 
 from sparkproof.core.condition import Condition, Gate, Opaque, Setting, Supports, all_of
 from sparkproof.core.errors import FormatError
@@ -14,33 +15,53 @@ from sparkproof.formats.python_source import brief
 from sparkproof.release.oracles import read_members
 from sparkproof.release.reading import find_function, guarded, run_function
 from sparkproof.release.symbolic import classes
+from sparkproof.release.symbolic.expressions import enum_members
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.trace import Trace
 from sparkproof.release.symbolic.values import ClassValue, EnumValue, FuncValue, Seq, text_of
 
 ORACLE = "attention/backend"
+LATENT = "attention/mla"
 _ALWAYS_THERE = {"torch", "numpy", "triton", "typing_extensions"}
 """Third-party packages without which vLLM does not start at all (its own imports, 0.33.0)."""
 
 
-def read_attention(session: Session, layout: AttentionLayout) -> Oracle | Unknown:
-    """The attention oracle for everything but MLA, or why it can't be read."""
+def read_attention(
+    session: Session,
+    layout: AttentionLayout,
+    *,
+    latent: bool = False,
+    named: Collection[str] | None = None,
+) -> Oracle | Unknown:
+    """The attention oracle for latent attention (MLA) or for the rest, or why it can't be read.
+
+    Args:
+        named: backends outside the automatic order to read as well; None for all of them, which
+            takes longer than all the rest.
+    """
+    oracle = LATENT if latent else ORACLE
     module, name = layout.priorities.split(":")
     where = f"{session.table.path_of(module)}:{name}"
     try:
         with guarded(where):
             function = find_function(session, module, name)
             if function is not None:
-                return _read(session, layout, function)
+                return _read(session, layout, function, oracle, named)
     except FormatError as error:
-        return Unknown.from_error(error, f"select/{ORACLE}")
-    return Unknown(where=where, why="no order of attention backends", topic=f"select/{ORACLE}")
+        return Unknown.from_error(error, f"select/{oracle}")
+    return Unknown(where=where, why="no order of attention backends", topic=f"select/{oracle}")
 
 
-def _read(session: Session, layout: AttentionLayout, function: FuncValue) -> Oracle:
+def _read(
+    session: Session,
+    layout: AttentionLayout,
+    function: FuncValue,
+    oracle: str,
+    named: Collection[str] | None,
+) -> Oracle:
     module = session.table.get(function.module)
     assert module is not None
-    paths = run_function(session, function, {}, assume={Setting("use_mla"): False})
+    paths = run_function(session, function, {}, assume={Setting("use_mla"): oracle == LATENT})
     chosen, exhausted = _messages(session, layout)
     branches: list[Branch] = []
     known: dict[str, Attempt] = {}
@@ -65,24 +86,55 @@ def _read(session: Session, layout: AttentionLayout, function: FuncValue) -> Ora
                 module.source(function.node, function.symbol),
             )
         )
-    named = [
-        Branch(Setting("attention_backend", "==", name), (attempt,), "", "", chosen, attempt.source)
-        for name, attempt in known.items()
-    ]
     owner = _owner(session, layout)
     run = Run(session, Trace([]))
+    nameable = {**known, **_others(session, owner, set(known), named)}
+    forced = [
+        Branch(Setting("attention_backend", "==", name), (attempt,), "", "", chosen, attempt.source)
+        for name, attempt in nameable.items()
+    ]
     return Oracle(
-        id=ORACLE,
+        id=oracle,
         source=module.source(function.node, function.symbol),
         flag="--attention-backend",
         members=read_members(run, owner) if owner is not None else (),
         dispatch=tuple(
-            Dispatch(item.backend, (item.implementation,), item.source) for item in known.values()
+            Dispatch(item.backend, (item.implementation,), item.source)
+            for item in nameable.values()
         ),
         listed=tuple(known),
-        branches=(*named, *branches),
-        assumed=(("use_mla", False),),
+        branches=(*forced, *branches),
+        assumed=(("use_mla", oracle == LATENT),),
     )
+
+
+def _others(
+    session: Session, owner: ClassValue | None, known: set[str], named: Collection[str] | None
+) -> dict[str, Attempt]:
+    """Backends that are in no order and can only be named, as far as their class can be read."""
+    if owner is None:
+        return {}
+    run = Run(session, Trace([]))
+    module = session.table.get(owner.module)
+    if module is None:
+        return {}
+    found = {}
+    for item in enum_members(owner, run.frame(module)):
+        if not isinstance(item, EnumValue) or item.name in known:
+            continue
+        if named is None or item.name in named:
+            attempt = _nameable(session, item)
+            if attempt is not None:
+                found[item.name] = attempt
+    return found
+
+
+def _nameable(session: Session, item: EnumValue) -> Attempt | None:
+    try:
+        attempt = _attempt(session, item, None)
+    except FormatError:
+        return None
+    return attempt if attempt.source.line else None
 
 
 def _owner(session: Session, layout: AttentionLayout) -> ClassValue | None:

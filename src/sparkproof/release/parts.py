@@ -36,7 +36,7 @@ from sparkproof.release.symbolic.interpreter import Session
 from sparkproof.release.tables import read_models, read_parsers
 
 T = TypeVar("T")
-_ATTENTION = "attention/backend"
+_ATTENTION = ("attention/backend", "attention/mla")
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -91,10 +91,14 @@ class PartReader:
                     self.unknowns.append(option)
                 elif option is not None and not reader.options:
                     found[layout.flag] = option
-        attention = next((item for item in oracles if item.id == _ATTENTION), None)
+        attention = next((item for item in oracles if item.id in _ATTENTION), None)
         if attention is not None and attention.members:
             found[attention.flag] = _with_members(found.get(attention.flag), attention)
         return tuple(found.values())
+
+    def models(self) -> tuple[ModelEntry, ...]:
+        """Every architecture of the registry."""
+        return self._try("release/models", lambda: read_models(self._table), ())
 
     def all(self) -> Parts:
         """All the other parts."""
@@ -109,7 +113,7 @@ class PartReader:
         async_rules = self._try("release/async", lambda: read_async_rules(self._table), empty)
         runner_rules = self._try("release/runner", lambda: read_runner_rules(self._table), empty)
         parts = Parts(
-            models=self._try("release/models", lambda: read_models(self._table), ()),
+            models=self.models(),
             configs=configs,
             literals=literals,
             batch_tiers=self._try("release/batch", lambda: read_batch_tiers(self._table), ()),

@@ -17,7 +17,7 @@ from sparkproof.core.observations.release_surface import (
 from sparkproof.core.ports import Artifact
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import load_release_layout
-from sparkproof.release.attention import read_attention
+from sparkproof.release.attention import LATENT, ORACLE, read_attention
 from sparkproof.release.oracles import OracleReader
 from sparkproof.release.parts import PartReader, Parts
 from sparkproof.release.pinned import read_pinned
@@ -35,6 +35,7 @@ def read_surface(
     target: Mapping[str, str] | None = None,
     oracles: tuple[str, ...] = (),
     whole: bool | None = None,
+    attention: tuple[str, ...] = (),
 ) -> ReleaseSurface:
     """Read what a vLLM release says about itself; nothing is imported or run.
 
@@ -43,6 +44,8 @@ def read_surface(
         oracles: ids to read (all that the layout knows when empty).
         whole: also what selection does not need: models, rules, parsers, metrics, endpoints,
             wording. By default where all oracles are read.
+        attention: attention backends that are named although no order lists them; all of them
+            are read for a whole surface.
 
     Raises:
         FormatError: the artifact holds no vLLM at all.
@@ -57,7 +60,8 @@ def read_surface(
     with _without_collector():
         reader = _SurfaceReader(artifact, Session(table))
         everything = not oracles if whole is None else whole
-        return reader.read({**BOX, **(target or {})}, oracles, whole=everything)
+        named = None if everything else attention
+        return reader.read({**BOX, **(target or {})}, oracles, named, whole=everything)
 
 
 @contextmanager
@@ -79,15 +83,20 @@ class _SurfaceReader:
         self._unknowns: list[Unknown] = []
 
     def read(
-        self, target: Mapping[str, str], wanted: tuple[str, ...], *, whole: bool
+        self,
+        target: Mapping[str, str],
+        wanted: tuple[str, ...],
+        attention: tuple[str, ...] | None,
+        *,
+        whole: bool,
     ) -> ReleaseSurface:
         metadata = self._metadata(target)
-        oracles = self._oracles(wanted)
+        oracles = self._oracles(wanted, attention)
         pinned = self._pinned(wanted)
         predicates = self._predicates()
         parts = PartReader(self._session)
         env, options = parts.env(), parts.options(oracles)
-        others = parts.all() if whole else Parts()
+        others = parts.all() if whole else Parts(models=parts.models())
         return ReleaseSurface(
             version=metadata.version,
             source=metadata.source,
@@ -114,15 +123,21 @@ class _SurfaceReader:
         self._unknowns.extend(found.unknowns)
         return found
 
-    def _oracles(self, wanted: tuple[str, ...]) -> tuple[Oracle, ...]:
+    def _oracles(
+        self, wanted: tuple[str, ...], attention: tuple[str, ...] | None
+    ) -> tuple[Oracle, ...]:
         layout = load_release_layout()
         found = [
             OracleReader(self._session, item).read()
             for item in layout.oracle
             if not wanted or item.id in wanted
         ]
-        if not wanted or "attention/backend" in wanted:
-            found.append(read_attention(self._session, layout.attention))
+        for oracle in (ORACLE, LATENT):
+            if not wanted or oracle in wanted:
+                latent = oracle == LATENT
+                found.append(
+                    read_attention(self._session, layout.attention, latent=latent, named=attention)
+                )
         self._unknowns.extend(item for item in found if isinstance(item, Unknown))
         return tuple(item for item in found if isinstance(item, Oracle))
 

@@ -35,5 +35,5 @@ def _value(node: ast.expr, settings: Mapping[str, Scalar]) -> int | None:
         if left is None or right is None:
             return None
         return _OPERATORS[type(node.op)](left, right)
-    value = settings.get(dotted_name(node))
+    value = settings.get(dotted_name(node) or ast.unparse(node))
     return value if type(value) is int else None

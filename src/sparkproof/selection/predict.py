@@ -15,35 +15,14 @@ from sparkproof.core.observations.release_surface import Branch, Oracle, Pinned,
 from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.selection.context import Context
 from sparkproof.selection.request import Choices, GateAnswers
+from sparkproof.selection.schemes import oracle_of
 from sparkproof.selection.settings import layer_settings, linear_choice
 from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
 LATENT_ATTENTION = "attention/mla"
-_EXPERTS = {
-    QuantScheme.UNQUANTIZED: "moe/unquantized",
-    QuantScheme.NVFP4_W4A4: "moe/nvfp4",
-    QuantScheme.NVFP4_W4A16: "moe/nvfp4",
-    QuantScheme.FP8_TENSOR: "moe/fp8",
-    QuantScheme.FP8_CHANNEL: "moe/fp8",
-    QuantScheme.FP8_BLOCK: "moe/fp8",
-}
-_DENSE = {
-    QuantScheme.NVFP4_W4A4: "dense/nvfp4",
-    QuantScheme.NVFP4_W4A16: "dense/nvfp4",
-    QuantScheme.FP8_TENSOR: "dense/fp8",
-    QuantScheme.FP8_CHANNEL: "dense/fp8",
-    QuantScheme.FP8_BLOCK: "dense/fp8-block",
-    QuantScheme.FP8_W8A16: "dense/fp8-w8a16",
-}
 PLAIN_LINEAR = "torch"
 FELL_BACK = "has no kernel for this layer type"
-
-
-def oracle_of(layer: LayerFormat) -> str:
-    """Id of the oracle that decides for a layer format, "" where none does."""
-    book = _EXPERTS if layer.layer_class is LayerClass.EXPERTS else _DENSE
-    return book.get(layer.scheme, "")
 
 
 def attention_oracle(profile: CheckpointProfile) -> str:
@@ -84,7 +63,7 @@ def predict_attention(
     settings = layer_settings(layer, profile, choices)
     context = Context(surface, capability, settings, gates or {}, dict(choices.env))
     prediction = _Predictor(context, layer, choices, profile.quant_method).run(
-        ATTENTION, "attention-backend"
+        attention_oracle(profile), "attention-backend"
     )
     kv = str(settings["kv_cache_dtype"])
     return _with_scheme(prediction, f"kv-cache {kv}")

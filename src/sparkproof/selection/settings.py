@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from sparkproof.core.condition import Scalar
 from sparkproof.core.observations.checkpoint_profile import (
-    Activations,
     CheckpointProfile,
     LayerFormat,
     QuantScheme,
 )
+from sparkproof.core.observations.state_layout import StateKind, StateLayout
+from sparkproof.facts.model_traits import settings_of
 from sparkproof.selection.request import Choices
+from sparkproof.selection.schemes import integer_settings, kind_of, weight_and_activation
 
 Settings = dict[str, Scalar]
 
@@ -21,27 +23,6 @@ _ACTIVATIONS = {
     "gelu_tanh": "GELU_TANH",
     "relu2": "RELU2_NO_MUL",
     "swigluoai": "SWIGLUOAI",
-}
-_WEIGHT_KEYS: dict[QuantScheme, str | None] = {
-    QuantScheme.UNQUANTIZED: None,
-    QuantScheme.NVFP4_W4A4: "kNvfp4Static",
-    QuantScheme.NVFP4_W4A16: "kNvfp4Static",
-    QuantScheme.FP8_TENSOR: "kFp8StaticTensorSym",
-    QuantScheme.FP8_CHANNEL: "kFp8StaticChannelSym",
-    QuantScheme.FP8_BLOCK: "kFp8Static128BlockSym",
-    QuantScheme.FP8_W8A16: "kFp8StaticChannelSym",
-}
-_ACTIVATION_KEYS: dict[QuantScheme, str | None] = {
-    QuantScheme.NVFP4_W4A4: "kNvfp4Dynamic",
-    QuantScheme.FP8_TENSOR: "kFp8StaticTensorSym",
-    QuantScheme.FP8_CHANNEL: "kFp8DynamicTokenSym",
-    QuantScheme.FP8_BLOCK: "kFp8Dynamic128Sym",
-}
-_BY_ACTIVATIONS = {
-    Activations.FP8_STATIC_TENSOR: "kFp8StaticTensorSym",
-    Activations.FP8_DYNAMIC_TENSOR: "kFp8DynamicTensorSym",
-    Activations.FP8_DYNAMIC_TOKEN: "kFp8DynamicTokenSym",
-    Activations.FP8_DYNAMIC_BLOCK: "kFp8Dynamic128Sym",
 }
 _SHAPES = {
     "Tensor": "per_tensor",
@@ -87,7 +68,10 @@ def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choi
     settings.update(_moe(profile, choices))
     settings.update(_keys(layer))
     settings.update(_linear(layer))
+    settings.update(integer_settings(layer))
+    settings.update(_shapes(profile))
     settings.update(_attention(profile, choices))
+    settings.update(settings_of(profile.architectures))
     settings["use_a16"] = layer.scheme is QuantScheme.NVFP4_W4A16
     settings["vllm_config.kernel_config.linear_backend"] = linear_choice(layer, choices)
     settings["vllm_config.kernel_config.linear_backend_per_quant"] = None
@@ -133,20 +117,14 @@ def _moe(profile: CheckpointProfile, choices: Choices) -> Settings:
     return found
 
 
-def weight_and_activation(layer: LayerFormat) -> tuple[str | None, str | None]:
-    """Names of the release's constants for the layer's weights and activations."""
-    activation = _ACTIVATION_KEYS.get(layer.scheme)
-    if layer.scheme in (QuantScheme.FP8_TENSOR, QuantScheme.FP8_CHANNEL, QuantScheme.FP8_BLOCK):
-        activation = _BY_ACTIVATIONS.get(layer.activations, activation or "")
-    return _WEIGHT_KEYS.get(layer.scheme), activation
-
-
 def _keys(layer: LayerFormat) -> Settings:
     weight, activation = weight_and_activation(layer)
     found: Settings = {"weight_key": weight, "activation_key": activation}
     for path, key in (("weight_key", weight), ("activation_key", activation)):
         if key is not None and "Fp8" in key:
             found[f"{path}.dtype"] = "torch.float8_e4m3fn"
+    if weight is not None and "Mxfp4" in weight:
+        found["weight_key.dtype"] = "torch.uint8"
     found["activation_format"] = "FusedMoEActivationFormat.Standard"
     return found
 
@@ -188,6 +166,36 @@ def _attention(profile: CheckpointProfile, choices: Choices) -> Settings:
     }
     if profile.head_dim:
         found["head_size"] = profile.head_dim
+    state = profile.state
+    if state is not None:
+        found["num_heads"] = max(state.attention_heads // choices.tensor_parallel, 1)
+        found["has_sliding_window"] = bool(state.count(StateKind.SLIDING))
+        if state.latent:
+            found |= _latent(state)
+    return found
+
+
+def _latent(state: StateLayout) -> Settings:
+    """Latent attention: one head of latent and rotary part, sparse where an indexer picks."""
+    shapes = [item.attention for item in state.layers if item.kind is StateKind.MLA]
+    dims = {shape.head_dim for shape in shapes if shape is not None}
+    found: Settings = {"use_mla": True, "use_sparse": bool(state.count(StateKind.INDEXER))}
+    if len(dims) == 1:
+        found["head_size"] = dims.pop()
+    return found
+
+
+def _shapes(profile: CheckpointProfile) -> Settings:
+    """Sizes that stand for the layers', as kernels ask for their divisors."""
+    state = profile.state
+    if state is None or not state.hidden_size:
+        return {}
+    size = state.hidden_size
+    found: Settings = {"moe.hidden_dim": size}
+    for side in ("full", "partition"):
+        found |= {f"linear.{side}_weight_shape[{axis}]": size for axis in (0, 1)}
+    if state.moe_intermediate_size:
+        found["moe.intermediate_size_per_partition"] = state.moe_intermediate_size
     return found
 
 
@@ -198,20 +206,10 @@ def kv_cache_dtype(profile: CheckpointProfile, choices: Choices) -> str:
     return "fp8" if profile.kv_cache_scheme.lower().startswith("fp8") else choices.kv_cache_dtype
 
 
-_KINDS = {
-    QuantScheme.NVFP4_W4A4: "nvfp4_w4a4",
-    QuantScheme.NVFP4_W4A16: "nvfp4_w4a16",
-    QuantScheme.FP8_TENSOR: "fp8_w8a8",
-    QuantScheme.FP8_CHANNEL: "fp8_w8a8",
-    QuantScheme.FP8_BLOCK: "fp8_block_w8a8",
-    QuantScheme.FP8_W8A16: "w8a16_fp8",
-}
-
-
 def linear_choice(layer: LayerFormat, choices: Choices) -> str:
     """The linear backend that the flags name for this kind of layer."""
-    kind = _KINDS.get(layer.scheme, "")
-    return _normal(choices.linear_backend_per_quant.get(kind, choices.linear_backend))
+    chosen = choices.linear_backend_per_quant.get(kind_of(layer), choices.linear_backend)
+    return _normal(chosen)
 
 
 def _normal(value: str) -> str:

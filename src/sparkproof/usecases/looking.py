@@ -74,8 +74,13 @@ def see_artifact(
     box: Box,
     profiles: Iterable[CheckpointProfile],
     progress: Progress | None = None,
+    *,
+    attention: Iterable[str] = (),
 ) -> Seen:
     """Read the surface, as far as the checkpoints need it, and all of the device code.
+
+    Args:
+        attention: attention backends that the deployments name.
 
     Raises:
         FormatError: the artifact holds no vLLM, or does not say which.
@@ -86,7 +91,12 @@ def see_artifact(
         passing = read_device_code(artifact, capability, progress or NoProgress())
     image = look_into(artifact)
     box = box_from_image(image, box) if image else box
-    surface = read_surface(artifact, target=_markers(box), oracles=oracles)
+    surface = read_surface(
+        artifact,
+        target=_markers(box),
+        oracles=oracles,
+        attention=tuple(name.upper() for name in attention if name),
+    )
     if not surface.version:
         raise FormatError("does not say which vLLM it is", where=artifact.name)
     location = artifact.location

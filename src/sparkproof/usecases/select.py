@@ -145,7 +145,11 @@ def _seen(
     try:
         box = Box(platform=platform, python=python)
         profiles = [item.checkpoint.profile for item in members]
-        yield subject, see_artifact(artifact, device.capability, box, profiles, progress)
+        named = [name for item in members for name in item.arguments.attention_backends]
+        yield (
+            subject,
+            see_artifact(artifact, device.capability, box, profiles, progress, attention=named),
+        )
     finally:
         artifact.close()
 
