@@ -26,6 +26,9 @@ COMMANDS = (
     CommandEntry("prove", "prove", _P + "prove", "Prove a deployment before it is deployed"),
     CommandEntry("select", "prove", _P + "select", "Show which kernel each layer gets, and why"),
     CommandEntry("fit", "prove", _P + "fit", "Plan the KV pool to the digit, and the memory"),
+    CommandEntry(
+        "upgrade", "prove", _P + "upgrade", "Show what another release does to your deployments"
+    ),
     CommandEntry("wheel", "look", _P + "wheel", "Show what device code an artifact delivers"),
     CommandEntry(
         "image",
@@ -55,7 +58,7 @@ COMMANDS = (
         "Put dated claims about vLLM to an artifact",
         ("list", "show", "stale", "verify", "matrix"),
     ),
-    CommandEntry("explain", "know and keep", _P + "explain", "Explain a rule, device or word"),
+    CommandEntry("explain", "know and keep", _P + "explain", "Explain a rule, flag, claim or word"),
     CommandEntry(
         "completion", "know and keep", _P + "completion", "Print a shell completion script"
     ),

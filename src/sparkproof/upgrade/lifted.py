@@ -78,7 +78,9 @@ def _said(case: Case, claim: Claim, given: Sequence[Given]) -> Change | None:
     return Change(
         bite=Bite.LIFTED,
         subject=claim.id,
-        message=" ".join(filter(None, (_one_line(claim.statement), f"({said})", _one_line(claim.now)))),
+        message=" ".join(
+            filter(None, (_one_line(claim.statement), f"({said})", _one_line(claim.now)))
+        ),
         rests_on=f"claim {claim.id}",
         before=f"said of {old}",
         after=f"not said of {new}",

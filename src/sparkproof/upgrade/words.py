@@ -36,8 +36,9 @@ def compare_words(case: Case) -> Iterator[tuple[bool, Change]]:
         for part in flatten(item):
             yield from _word(case, part)
     strict = any(item.flag == _STRICT for item in given)
+    typed = frozenset(item.flag for item in given)
     for name, value in case.deployment.env.items():
-        yield from _variable(case, name, value, strict=strict)
+        yield from _variable(case, name, value, strict=strict, typed=typed)
 
 
 def _word(case: Case, given: Given) -> Iterator[tuple[bool, Change]]:
@@ -153,7 +154,9 @@ def _deprecation(case: Case, given: Given, answer: Answer) -> Change:
     )
 
 
-def _variable(case: Case, name: str, value: str, *, strict: bool) -> Iterator[tuple[bool, Change]]:
+def _variable(
+    case: Case, name: str, value: str, *, strict: bool, typed: frozenset[str]
+) -> Iterator[tuple[bool, Change]]:
     before, after = case.before.surface, case.after.surface
     if not name.startswith("VLLM_") or not after.env_names:
         return
@@ -163,7 +166,7 @@ def _variable(case: Case, name: str, value: str, *, strict: bool) -> Iterator[tu
     successor = find_successor(after, name, value)
     drop = Edit(Action.DROP, name, variable=True)
     edits: tuple[Edit, ...] = (drop,)
-    if successor is not None and successor.flag:
+    if successor is not None and successor.flag and successor.flag not in typed:
         edits = (drop, Edit(Action.ADD, successor.flag, successor.becomes or value))
     why = f"; {successor.why}" if successor is not None else ""
     fate = f"and {_STRICT} makes that an error" if strict else "warns and goes on"

@@ -1,0 +1,103 @@
+"""One deployment as one release sees it: the proof, the memory plan and the claims."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.finding import Severity
+from sparkproof.core.memory_plan import KvPlan
+from sparkproof.core.observations.checkpoint_profile import LayerClass
+from sparkproof.core.report import Report
+from sparkproof.core.results.fit import FitResult
+from sparkproof.recipe.selection_args import parse_selection_args
+from sparkproof.upgrade.view import Model, View
+from sparkproof.usecases.checkpoint_reading import ReadCheckpoint
+from sparkproof.usecases.fit import FitRequest, fit
+from sparkproof.usecases.prove_alternatives import prove_branches
+from sparkproof.usecases.upgrade_sides import Side
+
+_POOL_GIB = 10.0
+"""Pool that two releases are compared on where the weights are not known."""
+_STOPS = ("memory/below-one-request", "memory/start-check")
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A deployment, with its checkpoint where that could be read."""
+
+    deployment: Deployment
+    checkpoint: ReadCheckpoint | None
+
+
+def model_of(checkpoint: ReadCheckpoint | None) -> Model:
+    """What the rules of a release ask of a checkpoint."""
+    if checkpoint is None:
+        return Model()
+    profile = checkpoint.profile
+    classes = {item.layer_class for item in profile.formats}
+    return Model(
+        read=True,
+        architectures=profile.architectures,
+        quant_method=profile.quant_method,
+        moe=LayerClass.EXPERTS in classes,
+        hybrid=LayerClass.LINEAR_ATTENTION in classes,
+        vision=LayerClass.VISION in classes,
+    )
+
+
+def view_of(asked: Subject, side: Side) -> View:
+    """The deployment on that release; without a checkpoint only its words can be compared."""
+    plain = View(
+        surface=side.seen.surface,
+        claims=side.claims,
+        delivery=side.seen.code is not None,
+    )
+    if asked.checkpoint is None:
+        return plain
+    deployment = asked.deployment
+    arguments = parse_selection_args(deployment.args)
+    look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
+    plan, given, refusals = _plan(deployment, side.version)
+    return msgspec.structs.replace(
+        plain,
+        branches=prove_branches(look, deployment.box, arguments),
+        plan=plan,
+        given_pool=given,
+        refusals=refusals,
+    )
+
+
+def _plan(deployment: Deployment, version: str) -> tuple[KvPlan | None, bool, dict[str, str]]:
+    """The plan, whether its pool is only given, and what would keep the engine from starting."""
+    request = FitRequest(
+        checkpoint=deployment.checkpoint,
+        version=version,
+        argv=deployment.args,
+        device=deployment.device,
+        total_gib=deployment.box.total_memory_gib,
+        reserve_gib=deployment.box.reserve_gib,
+        tenants=deployment.box.co_tenants,
+    )
+    try:
+        report = fit(request)
+    except UsageError:
+        given = msgspec.structs.replace(request, kv_gib=_POOL_GIB)
+        try:
+            return _result(fit(given)), True, {}
+        except UsageError as error:
+            return None, True, {"memory/refused": error.message}
+        except (UnreachableError, FormatError):
+            return None, True, {}
+    except (UnreachableError, FormatError):
+        return None, False, {}
+    stops = {
+        item.rule: item.message
+        for item in report.findings
+        if item.severity is Severity.ERROR and item.rule in _STOPS
+    }
+    return _result(report), False, stops
+
+
+def _result(report: Report[FitResult]) -> KvPlan | None:
+    return report.result.plan if report.result is not None else None
