@@ -58,7 +58,7 @@ def test_it_passes_and_leaves_a_receipt_that_verifies(run: Run, wheels: dict[str
     answer = document(done)
     assert answer["verdict"] == "pass"
     assert answer["receipt"]
-    assert [s["kind"] for s in answer["subjects"]] == ["wheel"]
+    assert [s["kind"] for s in answer["subjects"]] == ["wheel", "checkpoint"]
     shown = run("receipt", "show", "1", "--json")
     assert answer["receipt"] in shown.stdout.decode()
     assert str(Path.home()) not in shown.stdout.decode()
@@ -128,7 +128,7 @@ def inputs(tmp_path: Path) -> Path:
         ("W4A4", ("--artifact", "{13}", "--", "--kernel-config", "{"), 2, "no JSON"),
         ("W4A4", (), 2, "names no artifact"),
         ("nowhere", ("--artifact", "{13}"), 4, "no checkpoint at `nowhere`"),
-        ("empty", ("--artifact", "{13}"), 4, "no checkpoint at `empty`"),
+        ("empty", ("--artifact", "{13}"), 4, "empty: no config.json"),
         ("broken", ("--artifact", "{13}"), 4, "config.json"),
         ("broken.toml", ("--artifact", "{13}"), 4, "broken.toml:1"),
         ("odd.toml", ("--artifact", "{13}"), 4, "nvcc"),

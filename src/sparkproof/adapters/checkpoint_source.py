@@ -23,7 +23,7 @@ def open_checkpoint(
     """Open what a reference names; what lies here comes first, as with vLLM.
 
     Args:
-        reference: a folder, a config.json, ``org/name``, ``org/name@revision`` or its page.
+        reference: a folder, a config.json, ``org/name`` (a name alone is a folder), ``org/name@revision`` or its page.
         offline: ask nobody.
 
     Raises:
@@ -35,7 +35,8 @@ def open_checkpoint(
         found = find_local(ref)
         if found is not None:
             return found
-    if ref.form is RefForm.PATH or ref.value.endswith((".json", ".safetensors", "/")):
+    lies_here = ref.form is not RefForm.URL and "/" not in ref.value
+    if lies_here or ref.form is RefForm.PATH or ref.value.endswith((".json", ".safetensors", "/")):
         raise UnreachableError(
             f"no checkpoint at `{ref.display}`",
             hint="name a folder with config.json, the file itself, or a repository as ORG/NAME",

@@ -11,8 +11,10 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.units import plural
 from sparkproof.memory.budget import Weights
 from sparkproof.recipe.deployment_toml import parse_deployment
+from sparkproof.usecases.checkpoint_reading import read_from
 
 _LIMIT_BYTES = 64 << 20
 _EXACT = re.compile(r"(?:[a-z]+:)?vllm(?:\[[^]]*\])?\s*==\s*([^\s;,]+)\Z")
@@ -33,25 +35,22 @@ class CheckpointFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_checkpoint_files(reference: str) -> CheckpointFiles:
-    """Read a checkpoint folder, or its config.json alone.
+    """Read a checkpoint's metadata: a folder, a config.json, or ``org/name`` on the hub.
 
     Raises:
-        UnreachableError: there is no such folder or file here.
+        UsageError: the reference can name no checkpoint.
+        UnreachableError, FormatError: there is none, or its config is damaged.
     """
-    path = Path(reference).expanduser()
-    config = path / "config.json" if path.is_dir() else path
-    if not config.is_file():
-        raise UnreachableError(
-            f"no checkpoint at `{reference}`",
-            hint="name a folder with config.json, or the file itself",
-        )
-    folder = config.parent
-    size, source = _weights(folder) if path.is_dir() else (0, "")
-    quantization = folder / "hf_quant_config.json"
+    read = read_from(reference)
+    stored = read.profile.stored
+    if stored:
+        size, source = stored.bytes, f"headers of {plural(stored.shards, 'shard')}"
+    else:
+        size, source = _weights(Path(reference).expanduser())
     return CheckpointFiles(
-        name=folder.name if path.is_dir() else config.name,
-        config=_read(config),
-        quantization=_read(quantization) if quantization.is_file() else None,
+        name=read.subject.name,
+        config=read.files.get("config.json", b"{}"),
+        quantization=read.files.get("hf_quant_config.json"),
         weight_bytes=size,
         weight_source=source,
     )

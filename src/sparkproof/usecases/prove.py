@@ -11,13 +11,11 @@ from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
-from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.ports import Progress
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.redaction import redact_arguments, redact_environment
@@ -32,8 +30,8 @@ from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
-from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
+from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
@@ -73,20 +71,23 @@ def prove(
     if not deployment.artifact:
         raise UsageError("the deployment names no artifact", hint="e.g. --artifact vllm==0.33.0")
     device = find_device(deployment.device)
-    parse_selection_args(deployment.args)  # refuse nonsense before anything is fetched
-    checkpoint = read_from(
-        deployment.checkpoint, offline=offline, cache=cache, progress=progress
-    )
+    arguments = parse_selection_args(deployment.args)
+    checkpoint = read_from(deployment.checkpoint, offline=offline, cache=cache, progress=progress)
     target = Target(platform=deployment.box.platform, python=deployment.box.python)
     subject, artifact = open_artifact(
         deployment.artifact, target, cache=cache, offline=offline, progress=progress, whole=True
     )
     try:
-        seen = see_artifact(artifact, device.capability, deployment.box, (profile,), progress)
+        profiles = (checkpoint.profile,)
+        named = arguments.attention_backends
+        seen = see_artifact(
+            artifact, device.capability, deployment.box, profiles, progress, attention=named
+        )
     finally:
         artifact.close()
     deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
-    report = _report(deployment, device, subject, seen, seen.look_at(profile, deployment.env))
+    look = seen.look_at(checkpoint.profile, deployment.env)
+    report = _report(deployment, device, (subject, checkpoint.subject), seen, look)
     if log:
         report = with_log(report, log, deployment)
     return report if store is None else _with_receipt(report, store, deployment, checkpoint)
@@ -126,13 +127,13 @@ def _seal(report: Report[ProofResult], inputs: dict[str, str], previous: str) ->
 def _report(
     deployment: Deployment,
     device: Hardware,
-    subject: Subject,
+    subjects: tuple[Subject, Subject],
     seen: Seen,
     look: Look,
 ) -> Report[ProofResult]:
     arguments = parse_selection_args(deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
-    elsewhere = find_other_platform(subject, deployment.box)
+    elsewhere = find_other_platform(subjects[0], deployment.box)
     reported = find_reports(look, branches, arguments, device.device_class)
     findings = (
         *elsewhere,
@@ -164,7 +165,7 @@ def _report(
         ),
         verdict=verdict,
         summary=elsewhere[0].message if elsewhere else summarize(branches),
-        subjects=(subject,),
+        subjects=subjects,
         criteria=criteria,
         findings=findings,
         unknowns=_unknowns(look, seen),
