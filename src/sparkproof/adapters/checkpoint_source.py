@@ -23,7 +23,8 @@ def open_checkpoint(
     """Open what a reference names; what lies here comes first, as with vLLM.
 
     Args:
-        reference: a folder, a config.json, ``org/name`` (a name alone is a folder), ``org/name@revision`` or its page.
+        reference: a folder, a config.json, ``org/name``, ``org/name@revision`` or its page;
+            a name alone is a folder.
         offline: ask nobody.
 
     Raises:
