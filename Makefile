@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 STAMP := $(VENV)/.dev
 
-.PHONY: help prove test test-live check lint types unit bench schemas claims-records claims-matrix lock clean
+.PHONY: help prove test test-live check lint types unit bench schemas surfaces claims-records claims-matrix lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -62,6 +62,9 @@ claims-records: $(STAMP)  ## put every claim to the wheels of RELEASES (350 MB e
 
 claims-matrix: $(STAMP)  ## draw docs/claims-matrix.md from the records
 	$(BIN)/python -m sparkproof.cli.claim_records page docs/claims-matrix.md
+
+surfaces: $(STAMP)  ## regenerate the shipped surfaces of every stable vLLM that the index has
+	$(BIN)/python -m sparkproof.cli.ship_surfaces
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 

@@ -54,6 +54,7 @@ class PinnedLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quant_method: the checkpoint's method, or how its name begins.
         place: ``module:Class``.
         marks: names whose use in the class tells the kernel, and the kernel's class.
+        asks: selection functions; a class that calls one of them names no kernel itself.
     """
 
     oracle: str
@@ -61,6 +62,7 @@ class PinnedLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quant_method: str
     place: str
     marks: dict[str, str]
+    asks: tuple[str, ...] = ()
 
 
 class AttentionLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

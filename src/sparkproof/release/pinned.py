@@ -12,14 +12,17 @@ from sparkproof.release.symbolic.interpreter import Session
 
 
 def read_pinned(session: Session, layout: PinnedLayout) -> Pinned | Unknown | None:
-    """The kernel that a loader class names; None where the release has no such class."""
+    """The kernel that a loader class names; None where the release has no such class, or where it asks."""
     module_name, name = layout.place.split(":")
     module = session.table.get(module_name)
     if module is None or name not in module.bindings:
         return None
     statement = module.bindings[name][-1]
-    for node in ast.walk(statement):
-        called = dotted_name(node.func) if isinstance(node, ast.Call) else ""
+    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    if any(dotted_name(node.func) in layout.asks for node in calls):
+        return None
+    for node in calls:
+        called = dotted_name(node.func)
         if called in layout.marks:
             return Pinned(
                 oracle=layout.oracle,

@@ -1,0 +1,124 @@
+"""Surfaces of released versions, shipped as generated data for who has only a version number."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+
+import msgspec
+import zstandard
+from packaging.version import InvalidVersion, Version
+
+from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.observations.release_surface import ReleaseSurface
+
+INDEX = "index.json"
+_FOLDER = ("data", "vllm_releases")
+_LEVEL = 19
+_LIMIT_BYTES = 64 << 20
+"""The surface of vLLM 0.33.0 has 5.8 MB before it is packed."""
+
+
+class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One shipped surface.
+
+    Attributes:
+        content: SHA-256 of the surface before it is packed.
+        packed: SHA-256 of the file.
+        wheel, wheel_sha256: what it was read from.
+        read: the day.
+    """
+
+    version: str
+    file: str
+    content: str
+    packed: str
+    wheel: str
+    wheel_sha256: str
+    read: str
+
+
+def pack_surface(surface: ReleaseSurface) -> tuple[bytes, str]:
+    """The file of a surface, and the digest of its content."""
+    content = msgspec.msgpack.encode(surface)
+    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(content)
+    return packed, hashlib.sha256(content).hexdigest()
+
+
+def unpack_surface(packed: bytes, where: str) -> ReleaseSurface:
+    """The surface in a file.
+
+    Raises:
+        FormatError: it is damaged, or of another version of this program.
+    """
+    try:
+        content = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_LIMIT_BYTES)
+        with _without_collector():
+            return msgspec.msgpack.decode(content, type=ReleaseSurface)
+    except (zstandard.ZstdError, msgspec.DecodeError, ValueError) as error:
+        raise FormatError(str(error).splitlines()[0], where=where) from error
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Decoding makes a hundred thousand objects and no cycle."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@cache
+def shipped_surfaces() -> dict[str, Shipped]:
+    """What is shipped, by version, oldest first."""
+    data = resources.files(__package__).joinpath(*_FOLDER, INDEX).read_bytes()
+    found = msgspec.json.decode(data, type=tuple[Shipped, ...])
+    return {item.version: item for item in sorted(found, key=lambda item: Version(item.version))}
+
+
+def load_surface(version: str) -> ReleaseSurface:
+    """The surface of a released version; never that of a neighbour.
+
+    Raises:
+        UsageError: none is shipped for that version.
+        FormatError: the file is damaged.
+    """
+    item = shipped_surfaces().get(_normal(version))
+    if item is None:
+        raise _refusal(version)
+    data = resources.files(__package__).joinpath(*_FOLDER, item.file).read_bytes()
+    return unpack_surface(data, item.file)
+
+
+def _normal(version: str) -> str:
+    try:
+        return str(Version(version))
+    except InvalidVersion:
+        return version
+
+
+def _refusal(version: str) -> UsageError:
+    known = list(shipped_surfaces())
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        return UsageError(f"`{version}` is no version", hint=f"e.g. {known[-1]}" if known else "")
+    public = wanted.public
+    if wanted.local and public in known:
+        what = f"no surface of the build {version} is shipped"
+        return UsageError(what, hint=f"name its wheel; {public} is another build's surface")
+    if wanted.is_devrelease or wanted.is_prerelease:
+        what = f"vLLM {version} is a development version, and those change between releases"
+        return UsageError(what, hint="name its wheel, tree or checkout in place of the version")
+    span = f"{known[0]} to {known[-1]}" if known else "none"
+    return UsageError(
+        f"no surface of vLLM {version} is shipped ({span})",
+        hint=f"read its wheel: sparkproof release vllm=={version}",
+    )
