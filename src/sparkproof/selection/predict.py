@@ -289,12 +289,15 @@ class _Predictor:
         return How.AUTO, "automatic order"
 
     def _falls_back(self, oracle: Oracle, branch: Branch, value: str) -> bool:
-        if oracle.flag != "--linear-backend" or not branch.attempts:
+        """Whether the flag's value means nothing here and the release goes on without it."""
+        if not oracle.cli or not branch.attempts:
             return False
-        wanted = {
-            name for item in oracle.cli if item.name == value.lower() for name in item.targets
-        }
-        return not any(attempt.implementation in wanted for attempt in branch.attempts)
+        name = value.lower().replace("-", "_")
+        wanted = {target for item in oracle.cli if item.name == name for target in item.targets}
+        return not any(
+            attempt.implementation in wanted or attempt.backend in wanted
+            for attempt in branch.attempts
+        )
 
     def _result(
         self,

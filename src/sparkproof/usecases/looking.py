@@ -13,7 +13,7 @@ from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.delivery import FamilyRoute
 from sparkproof.core.deployment import Box
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
+from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerClass
 from sparkproof.core.observations.device_code import DeviceCode
 from sparkproof.core.observations.image import ImageObservation
 from sparkproof.core.observations.release_surface import ReleaseSurface
@@ -124,7 +124,9 @@ def see_surface(surface: ReleaseSurface, capability: ComputeCapability) -> Seen:
 
 def oracles_of(profile: CheckpointProfile) -> tuple[str, ...]:
     """What the checkpoint's layers can be decided by, whatever a release makes of them."""
-    deciding = {*map(oracle_of, profile.formats), attention_oracle(profile)}
+    heads = profile.of(LayerClass.DRAFT) if profile.num_experts else ()
+    experts = (msgspec.structs.replace(item, layer_class=LayerClass.EXPERTS) for item in heads)
+    deciding = {*map(oracle_of, (*profile.formats, *experts)), attention_oracle(profile)}
     return tuple(sorted(deciding - {""}))
 
 

@@ -32,6 +32,11 @@ from sparkproof.facts.gate_operators import GateOperator, gate_operators
 from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.predict import predict, predict_attention
 from sparkproof.selection.request import Choices, GateAnswer
+from sparkproof.usecases.prove_roles import (
+    check_architecture,
+    check_kv_cache,
+    draft_questions,
+)
 
 TOOLS = ("nvcc", "ninja")
 EVERY_MODEL = "model/every"
@@ -117,10 +122,13 @@ class _Prover:
         self._gates = answer_gates(look, box)
 
     def run(self) -> Iterator[LayerProof]:
+        yield from check_architecture(self._look.profile, self._look.surface)
         yield from self._quantization_flag()
+        yield from check_kv_cache(self._arguments, self._look.surface)
         for item in self._look.effective:
             yield self._layer(item)
-        yield self._attention()
+        yield self._attention(ATTENTION_KERNEL, self._choices)
+        yield from self._draft()
         classes = {item.effective.layer_class for item in self._look.effective}
         if LayerClass.LINEAR_ATTENTION in classes:
             yield self._always(RECURRENT_KERNEL, LINEAR_ATTENTION)
@@ -153,12 +161,15 @@ class _Prover:
         if layer.scheme is QuantScheme.UNKNOWN:
             why = item.doubt or "its scheme can't be told"
             return _without(layer, Verdict.INCONCLUSIVE, why)
+        return self._predicted(layer, self._choices)
+
+    def _predicted(self, layer: LayerFormat, choices: Choices) -> LayerProof:
         prediction = predict(
             self._look.surface,
             self._look.capability,
             layer,
             profile=self._look.profile,
-            choices=self._choices,
+            choices=choices,
             gates=self._gates,
         )
         plain = layer.scheme is QuantScheme.UNQUANTIZED
@@ -166,17 +177,31 @@ class _Prover:
             return self._judge(layer, prediction, PLAIN_LINEAR)
         return self._judge(layer, prediction, prediction.implementation)
 
-    def _attention(self) -> LayerProof:
+    def _attention(self, subject: str, choices: Choices) -> LayerProof:
         prediction = predict_attention(
             self._look.surface,
             self._look.capability,
             profile=self._look.profile,
-            choices=self._choices,
+            choices=choices,
             gates=self._gates,
         )
         layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
         proof = self._judge(layer, prediction, prediction.implementation)
-        return msgspec.structs.replace(proof, subject=ATTENTION_KERNEL, scheme=prediction.scheme)
+        return msgspec.structs.replace(proof, subject=subject, scheme=prediction.scheme)
+
+    def _draft(self) -> Iterator[LayerProof]:
+        look = self._look
+        questions = draft_questions(
+            look.profile, look.effective, look.surface.version, self._arguments, self._choices
+        )
+        for item in questions:
+            if isinstance(item, LayerProof):
+                yield item
+            elif item.layer is None:
+                yield self._attention(item.subject, item.choices)
+            else:
+                proof = self._predicted(item.layer, item.choices)
+                yield msgspec.structs.replace(proof, subject=item.subject)
 
     def _always(self, subject: str, backend_id: str) -> LayerProof:
         backend = backends()[backend_id]

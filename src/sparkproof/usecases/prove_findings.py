@@ -11,8 +11,10 @@ from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.backend import Means, Speed
+from sparkproof.usecases.prove_roles import ARCHITECTURE, KV_CACHE
 from sparkproof.usecases.prove_summary import when
 
+_REFUSED = {ARCHITECTURE: "select/unknown-architecture", KV_CACHE: "select/cache-format-refused"}
 _DENSE_ORACLES = "dense/"
 _MOE_ORACLES = "moe/"
 _BACKEND_FLAGS = {"--moe-backend": _MOE_ORACLES, "--linear-backend": _DENSE_ORACLES}
@@ -60,6 +62,8 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
         flagged = prediction.error.startswith(("argument ", "this release has no"))
         rule = "select/flag-not-accepted" if flagged else "select/nothing-left"
         yield _finding(rule, Severity.ERROR, layer, prediction.error, prediction.evidence)
+    elif layer.subject in _REFUSED:
+        yield _finding(_REFUSED[layer.subject], Severity.ERROR, layer, layer.reason, ())
     elif layer.verdict is Verdict.INCONCLUSIVE and not layer.deliveries:
         yield _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())
     if layer.speed == Speed.EMULATION.value:

@@ -1,0 +1,131 @@
+"""What a proof asks beside the layers: the architecture, the cache format, the drafter. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from sparkproof.checkpoint.effective import EffectiveFormat
+from sparkproof.core.observations.checkpoint_profile import (
+    CheckpointProfile,
+    LayerClass,
+    LayerFormat,
+)
+from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.results.proof import LayerProof
+from sparkproof.core.selection_args import SelectionArgs
+from sparkproof.core.verdict import Verdict
+from sparkproof.facts.draft_methods import DraftMethod, DraftWeights, find_draft_method
+from sparkproof.facts.releases import holds
+from sparkproof.selection.request import Choices
+
+ARCHITECTURE = "architecture"
+KV_CACHE = "kv-cache"
+DRAFT_MODEL = "draft-model"
+DRAFT_EXPERTS = "draft-experts"
+DRAFT_ATTENTION = "draft-attention"
+_CACHE_FLAG = "--kv-cache-dtype"
+_REMEMBERED = {"removed", "plugin"}
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One more pick to predict; attention where `layer` is None."""
+
+    subject: str
+    choices: Choices
+    layer: LayerFormat | None = None
+
+
+def check_architecture(profile: CheckpointProfile, surface: ReleaseSurface) -> Iterator[LayerProof]:
+    """A row where the release's registry does not have the checkpoint's architecture."""
+    wanted = profile.architectures
+    if not wanted or not surface.models:
+        return
+    found = [item for item in surface.models if item.architecture in wanted]
+    if any(item.kind not in _REMEMBERED for item in found):
+        return
+    named = " and ".join(wanted)
+    noted = next((f": {item.kind}, {item.note}" for item in found if item.note), "")
+    reason = f"vLLM refuses: this release does not know {named}{noted}"
+    if not found:
+        reason += "; it may run on Transformers' own class, where the installed one has it"
+    yield _told(ARCHITECTURE, Verdict.FAIL, reason)
+
+
+def check_kv_cache(arguments: SelectionArgs, surface: ReleaseSurface) -> Iterator[LayerProof]:
+    """A row where the release does not take the cache format that is asked for."""
+    option = surface.option(_CACHE_FLAG)
+    for flag, value in (
+        (_CACHE_FLAG, arguments.kv_cache_dtype),
+        ("speculative kv_cache_dtype", arguments.draft_kv_cache_dtype),
+    ):
+        taken = option is None or not option.closed or value in (*option.choices, "", "auto")
+        if not taken:
+            yield _told(KV_CACHE, Verdict.FAIL, f"vLLM refuses: {flag}: invalid choice: '{value}'")
+
+
+def draft_questions(
+    profile: CheckpointProfile,
+    effective: Sequence[EffectiveFormat],
+    release: str,
+    arguments: SelectionArgs,
+    choices: Choices,
+) -> Iterator[Question | LayerProof]:
+    """What the drafter makes vLLM select, and what can't be told of it."""
+    if not arguments.speculative:
+        return
+    method = find_draft_method(arguments.speculative_method, model=arguments.draft_model)
+    if method is None:
+        name = arguments.speculative_method
+        yield _told(DRAFT_MODEL, Verdict.INCONCLUSIVE, f"nothing is known of the method `{name}`")
+        return
+    if method.weights is DraftWeights.NONE:
+        return
+    own = draft_choices(method, release, arguments, choices)
+    if method.weights is DraftWeights.OWN_HEAD:
+        yield from _own_head(profile, effective, own)
+    else:
+        yield _draft_model(arguments)
+    yield Question(DRAFT_ATTENTION, own)
+
+
+def draft_choices(
+    method: DraftMethod, release: str, arguments: SelectionArgs, choices: Choices
+) -> Choices:
+    """The target's choices with the drafter's own on top."""
+    follows = bool(method.inherits_attention) and holds(method.inherits_attention, release)
+    attention = arguments.draft_attention_backend
+    settings = {**choices.settings, "use_non_causal": True} if method.non_causal else None
+    return msgspec.structs.replace(
+        choices,
+        moe_backend=arguments.draft_moe_backend or choices.moe_backend,
+        attention_backend=attention or (choices.attention_backend if follows else ""),
+        kv_cache_dtype=arguments.draft_kv_cache_dtype or choices.kv_cache_dtype,
+        settings=settings or choices.settings,
+    )
+
+
+def _own_head(
+    profile: CheckpointProfile, effective: Sequence[EffectiveFormat], own: Choices
+) -> Iterator[Question | LayerProof]:
+    formats = [i.effective for i in effective if i.effective.layer_class is LayerClass.DRAFT]
+    if not formats and not profile.draft_layers:
+        reason = "the checkpoint declares no draft layers"
+        yield _told(DRAFT_MODEL, Verdict.INCONCLUSIVE, reason)
+        return
+    if profile.num_experts:
+        schemes = {item.scheme: item for item in formats}
+        for item in schemes.values():
+            layer = msgspec.structs.replace(item, layer_class=LayerClass.EXPERTS, layers="")
+            yield Question(DRAFT_EXPERTS, own, layer)
+
+
+def _draft_model(arguments: SelectionArgs) -> LayerProof:
+    name = arguments.draft_model or "the drafter"
+    reason = f"{name} is a checkpoint of its own, which was not looked at"
+    return _told(DRAFT_MODEL, Verdict.INCONCLUSIVE, reason)
+
+
+def _told(subject: str, verdict: Verdict, reason: str) -> LayerProof:
+    return LayerProof(subject=subject, scheme="", verdict=verdict, reason=reason, deliveries=())
