@@ -116,7 +116,7 @@ class Server:
         finally:
             silence.stop()
             self._busy.discard(wire)
-            if not answer.done.done():
+            if not answer.ended:
                 wire.close()
         if wire.usable:
             self._idle.append(wire)
@@ -186,7 +186,7 @@ class _Silence:
         left = self._answer.last_s + allowed - time.perf_counter()
         if left > 0:
             self._timer = self._loop.call_later(left, self._look)
-        elif not self._answer.done.done():
+        elif not self._answer.ended:
             self._answer.end(Failure.SILENT, f"silent for {allowed:g} s")
             self._wire.close()
 

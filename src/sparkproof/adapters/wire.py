@@ -30,28 +30,44 @@ class Incoming:
         self.head: Head | None = None
         self.failure = Failure.NONE
         self.detail = ""
+        self.ended = False
         self.pieces: list[tuple[float, bytes]] = []
+        self._decoded: list[tuple[float, bytes]] = []
+        self._taken = 0
+        self._chunks = ChunkedReader()
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def end(self, failure: Failure = Failure.NONE, detail: str = "") -> None:
         """Whole, or never to be so."""
-        if not self.done.done():
-            self.failure, self.detail = failure, detail
+        if self.ended:
+            return
+        self.ended = True
+        self.failure, self.detail = failure, detail
+        if not self.done.done():  # it is cancelled with the task that waits for it
             self.done.set_result(None)
 
     def body(self) -> tuple[tuple[float, bytes], ...]:
         """The pieces of the body since `sent_s`; a damaged one as far as it goes."""
-        found: list[tuple[float, bytes]] = []
-        reader = ChunkedReader() if self.head and self.head.chunked else None
         try:
-            for moment, raw in self.pieces:
-                piece = reader.feed(raw) if reader else raw
-                if piece:
-                    found.append((moment - self.sent_s, piece))
+            self.decode()
         except FormatError as error:
             if not self.failure:
                 self.failure, self.detail = Failure.NOT_HTTP, error.message
-        return tuple(found)
+        return tuple(self._decoded)
+
+    def decode(self) -> bool:
+        """Take the pieces that are new out of their chunks; true when the body is whole.
+
+        Raises:
+            FormatError: no chunk where one should be.
+        """
+        start = self.sent_s
+        chunks = self._chunks if self.head and self.head.chunked else None
+        for moment, raw in self.pieces[self._taken :]:
+            self._taken += 1
+            if piece := chunks.feed(raw) if chunks else raw:
+                self._decoded.append((moment - start, piece))
+        return bool(chunks and chunks.done)
 
 
 class Wire(asyncio.BufferedProtocol):
@@ -140,14 +156,12 @@ class Wire(asyncio.BufferedProtocol):
 
     def _finish_chunked(self, answer: Incoming) -> None:
         """The end, unless the body itself only looks like one."""
-        reader = ChunkedReader()
         try:
-            for _, piece in answer.pieces:
-                reader.feed(piece)
+            whole = answer.decode()
         except FormatError as error:
             self._fail(Failure.NOT_HTTP, error.message)
             return
-        if reader.done:
+        if whole:
             self._finish(keep=True)
 
     def _finish(self, *, keep: bool) -> None:

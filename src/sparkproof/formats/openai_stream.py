@@ -45,7 +45,7 @@ class Chunk(msgspec.Struct):
 
     choices: list[ChunkChoice] = []
     usage: Usage | None = None
-    error: msgspec.Raw | None = None
+    error: object = None
     model: str | None = None
 
 
@@ -61,12 +61,7 @@ def parse_chunk(data: str) -> Chunk | None:
         return None
 
 
-def error_text(raw: msgspec.Raw) -> str:
+def error_text(value: object) -> str:
     """The message of an ``error`` object, or its text."""
-    try:
-        value = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
-        return "error"
-    if isinstance(value, dict) and isinstance(value.get("message"), str):
-        return str(value["message"])
-    return str(value)
+    message = value.get("message") if isinstance(value, dict) else None
+    return message if isinstance(message, str) else str(value)

@@ -53,6 +53,9 @@ class SseReader:
         Raises:
             FormatError: one event is larger than the limit.
         """
+        if self._started and not self._parts and _is_one(piece) and not (self._data or self._event):
+            self._eaten += len(piece)
+            return [SseEvent(piece[6:-2].decode("utf-8", "replace"), "", self._eaten)]
         if b"\n" not in piece and b"\r" not in piece and not self._after_cr:
             self._keep(piece)
             return []
@@ -117,3 +120,13 @@ class SseReader:
         self._data = []
         self._size = 0
         return event
+
+
+def _is_one(piece: bytes) -> bool:
+    """One whole event of one line, as servers send them: nearly every piece is one."""
+    return (
+        piece.startswith(b"data: ")
+        and piece.endswith(b"\n\n")
+        and piece.count(b"\n") == 2
+        and b"\r" not in piece
+    )

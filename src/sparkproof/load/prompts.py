@@ -52,12 +52,12 @@ _WHY = [
     "and told everyone in the market about it",
     "without asking for any help",
 ]
-ASK_WORDS = 25
 _ASK = (
     "Tell the story so far in your own words, then go on with it at length: who comes next, "
     "what they want, and how it ends."
 )
 
+ASK_WORDS = _ASK.count(" ") + 1
 
 def compose(words: int, seed: str, *, ask: bool = False) -> str:
     """English prose of `words` words that begins with a mark made from `seed`.

@@ -109,6 +109,10 @@ class _Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
+        if self._buffer.startswith(b"\x16\x03"):  # TLS, which we do not speak
+            self._transport.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            self._transport.close()
+            return
         while b"\r\n\r\n" in self._buffer:
             head, _, rest = self._buffer.partition(b"\r\n\r\n")
             lines = head.decode("latin-1").split("\r\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from sparkproof import __version__
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
-from sparkproof.core.errors import UnreachableError
+from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.identities import Identities
 from sparkproof.core.redaction import redact_arguments, redact_environment
 from sparkproof.core.results.bench import BenchResult
@@ -50,9 +50,11 @@ def _derived(result: BenchResult) -> dict[str, str]:
 
 def _checkpoint_digest(reference: str) -> str:
     """Digest of the checkpoint's configuration, where it lies on this machine."""
+    if not Path(reference).expanduser().exists():
+        return ""
     try:
         files = read_checkpoint_files(reference)
-    except UnreachableError:
+    except (FormatError, UnreachableError):
         return ""
     parts = {"config": sha256_hex(files.config), "bytes": files.weight_bytes}
     if files.quantization is not None:
