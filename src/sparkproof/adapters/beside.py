@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from sparkproof.core.errors import FormatError
 
 T = TypeVar("T")
-_DEPTH = 24
+_DEPTH = 8
 """Pieces (of at most a MiB) that may wait."""
 
 

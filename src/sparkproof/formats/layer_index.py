@@ -114,7 +114,7 @@ class PathBook:
         name, folder = parts[-1], parts[-2] if len(parts) > 1 else ""
         if folder.endswith((".dist-info", ".egg-info")):
             return Interest.KEPT if name in self._dist_info else Interest.NONE
-        for part in parts[:-1]:
+        for part in _owners(parts[:-1]):
             if part in self._folders:
                 kept = part in self._kept_folders and name.endswith(self._kept_suffixes)
                 return Interest.KEPT if kept else Interest.CODE
@@ -128,6 +128,14 @@ class PathBook:
             if name in self._programs or _INTERPRETER.match(name):
                 return Interest.LISTED
         return Interest.NONE
+
+
+def _owners(folders: list[str]) -> list[str]:
+    """The package that a file belongs to; any of its folders where it lies in no such place."""
+    for number, folder in enumerate(folders):
+        if folder in ("site-packages", "dist-packages"):
+            return folders[number + 1 : number + 2]
+    return folders
 
 
 Offer = Callable[[str, int, Iterator[bytes]], None]
