@@ -11,7 +11,14 @@ import msgspec
 from sparkproof.facts.book import load_file
 
 Touches = Literal[
-    "always", "never", "prefix-caching", "vision", "hybrid", "speculation", "context-parallel"
+    "always",
+    "never",
+    "prefix-caching",
+    "vision",
+    "hybrid",
+    "speculation",
+    "context-parallel",
+    "tools",
 ]
 
 

@@ -44,7 +44,8 @@ def _async(case: Case, given: Sequence[Given]) -> Iterator[tuple[bool, Change]]:
         change = Change(Bite.WONT_START, _ASYNC_FLAG, why, _SURFACE, old, new, edits)
         yield old != "error", change
         return
-    message = f"asynchronous scheduling is {new} by itself now" + (f": {why}" if why else "")
+    told = f": {why}" if why and new == "off" else ""
+    message = f"asynchronous scheduling is {new} by itself now{told}"
     yield True, Change(Bite.BEHAVIOUR, "async scheduling", message, _SURFACE, old, new)
 
 
@@ -138,7 +139,7 @@ def _shown(option: Option) -> str:
 
 def _keep(old: Option) -> tuple[Edit, ...]:
     if old.computed or old.default is None or isinstance(old.default, bool):
-        return ()
+        return ()  # unset can't be typed
     return (Edit(Action.ADD, old.flag, str(old.default)),)
 
 
@@ -166,5 +167,6 @@ _TOUCHES: dict[str, Callable[[Case, Sequence[Given]], bool]] = {
     "vision": lambda case, _given: case.model.vision,
     "hybrid": lambda case, _given: case.model.hybrid,
     "speculation": lambda _case, given: bool(speculation(given)),
+    "tools": lambda _case, given: lookup(given, "--tool-call-parser") is not None,
     "context-parallel": _several_contexts,
 }

@@ -58,7 +58,7 @@ def compare(case: Case) -> Comparison:
 
 
 def _once(found: Iterable[tuple[bool, Change]]) -> dict[tuple[bool, Change], None]:
-    """Without refusals of selection that a refused flag explains already."""
+    """Without refusals that a refused flag explains already."""
     rows = list(found)
     flags = {
         edit.name
@@ -69,12 +69,16 @@ def _once(found: Iterable[tuple[bool, Change]]) -> dict[tuple[bool, Change], Non
     return {
         (news, change): None
         for news, change in rows
-        if not (
-            change.rests_on == "selection"
-            and change.bite is Bite.WONT_START
-            and any(edit.name in flags for edit in change.edits)
-        )
+        if change.bite is not Bite.WONT_START
+        or change.rests_on == "release surface"
+        or not _explained(change, flags)
     }
+
+
+def _explained(change: Change, flags: set[str]) -> bool:
+    """Whether the refusal is of a flag that was told of by its name."""
+    named = any(edit.name in flags for edit in change.edits)
+    return named or any(f"`{flag} " in change.message for flag in flags)
 
 
 def _sorted(changes: Iterable[Change]) -> tuple[Change, ...]:

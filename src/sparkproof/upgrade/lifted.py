@@ -12,7 +12,8 @@ from sparkproof.upgrade.arguments import Given, flatten
 from sparkproof.upgrade.view import Case
 
 KINDS = (Kind.BLOCKER, Kind.WORKAROUND, Kind.BAD_PIN)
-_HYBRID = "Mamba"
+_HYBRID = "mamba"
+_MODELS = {_HYBRID}
 _SETTLED = (ClaimAnswer.HOLDS, ClaimAnswer.DOES_NOT_HOLD)
 
 
@@ -24,18 +25,39 @@ def compare_claims(case: Case, given: Sequence[Given]) -> Iterator[tuple[bool, C
     """
     words = _words(case, given)
     for claim in sorted(claims().values(), key=lambda item: item.id):
-        if claim.kind not in KINDS or not words & set(claim.about):
-            continue
-        if _HYBRID in claim.about and case.model.read and not case.model.hybrid:
+        if claim.kind not in KINDS or not _touches(claim, given, words):
             continue
         change = _answered(case, claim, given) or _said(case, claim, given)
         if change is not None:
             yield True, change
 
 
+def _touches(claim: Claim, given: Sequence[Given], words: set[str]) -> bool:
+    """Whether the claim speaks of what the deployment names or gets.
+
+    Backends and methods count more than flags: a claim that names some is about them. A word for
+    a sort of model never suffices by itself.
+    """
+    named = {_normal(item) for item in claim.about if not item.startswith(("--", "#"))}
+    kinds = named & _MODELS
+    if kinds - words:
+        return False
+    special = named - kinds
+    if special:
+        return bool(special & words)
+    return any(_is_workaround(claim, item) for item in given)
+
+
+def _is_workaround(claim: Claim, item: Given) -> bool:
+    """A flag that a claim advises; against a blocker, one that switches the blocked thing off."""
+    if item.flag not in claim.about or item.key or item.value.lower() == "auto":
+        return False
+    return claim.kind is not Kind.BLOCKER or item.typed.startswith(("--no-", "--disable-"))
+
+
 def _words(case: Case, given: Sequence[Given]) -> set[str]:
-    """Everything that the deployment names or gets."""
-    found = {item.flag for item in given} | set(case.deployment.env)
+    """Everything beside its flags that the deployment names or gets."""
+    found = {*case.deployment.env, *case.deployment.env.values()}
     for item in given:
         found |= {value for part in flatten(item) for value in part.values}
     for view in (case.before, case.after):
@@ -43,7 +65,12 @@ def _words(case: Case, given: Sequence[Given]) -> set[str]:
             for layer in branch.layers:
                 if layer.prediction is not None:
                     found |= {layer.prediction.selected, layer.prediction.implementation}
-    return found - {""}
+    words = {_normal(item) for item in found if item}
+    return words | ({_HYBRID} if case.model.hybrid else set())
+
+
+def _normal(word: str) -> str:
+    return word.lower().replace("-", "_")
 
 
 def _answered(case: Case, claim: Claim, given: Sequence[Given]) -> Change | None:
@@ -92,9 +119,7 @@ def _said(case: Case, claim: Claim, given: Sequence[Given]) -> Change | None:
 
 def _edits(claim: Claim, given: Sequence[Given]) -> tuple[Edit, ...]:
     """Dropping the flags that the claim is about: the workaround that it was the reason of."""
-    return tuple(
-        Edit(Action.DROP, item.typed) for item in given if item.flag in claim.about and not item.key
-    )
+    return tuple(Edit(Action.DROP, item.typed) for item in given if _is_workaround(claim, item))
 
 
 def _one_line(text: str) -> str:

@@ -73,7 +73,7 @@ def _layer(case: Case, old: LayerProof, new: LayerProof) -> Iterator[tuple[bool,
 def _error(layer: LayerProof) -> str:
     """What the release raises, as far as selection goes."""
     if layer.prediction is not None:
-        return layer.prediction.error
+        return " ".join(layer.prediction.error.replace("\\n", " ").split())
     refused = layer.verdict is Verdict.FAIL and not layer.deliveries
     return layer.reason if refused else ""
 
