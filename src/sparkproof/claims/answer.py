@@ -71,6 +71,8 @@ def answer_probe(probe: probes.Probe, material: Material) -> Told:
     if isinstance(probe, probes.Pick):
         if material.pick is None:
             return untold("nobody walks the selection here")
+        if not material.surface.libraries:
+            return untold("source only: what a build of it compiles and vendors is not in it")
         return material.pick(material.surface, probe)
     return _FROM_SURFACE[kind](material.surface, probe)
 

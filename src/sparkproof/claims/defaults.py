@@ -21,6 +21,16 @@ from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.facts.claim_probes import BatchDefault, GraphMode, RuleOutcome
 
 _GIB = 2**30
+_PLAIN_SERVER: Mapping[str, Scalar] = {
+    "model_config": "given",
+    "model_config.runner_type": "generate",
+    "speculative_config": "given",
+    "speculative_config.disable_padded_drafter_batch": False,
+    "executor_class.supports_async_scheduling()": True,
+    "use_v2_model_runner": True,
+    "parallel_config.pipeline_parallel_size": 1,
+}
+"""One generating server on one GPU, with speculation: what a probe does not say otherwise."""
 
 
 class _Known:
@@ -62,7 +72,8 @@ def rule_outcome(surface: ReleaseSurface, probe: RuleOutcome) -> Told:
     rule = next((item for item in surface.rules if item.id == probe.rule), None)
     if rule is None:
         return untold(f"no rule {probe.rule} was read")
-    known = _Known(ComputeCapability.parse(probe.capability), probe.settings)
+    settings = {**_PLAIN_SERVER, **probe.settings}
+    known = _Known(ComputeCapability.parse(probe.capability), settings)
     possible = []
     for case in rule.cases:
         answer = evaluate(case.when, known)

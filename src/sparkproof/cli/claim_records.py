@@ -11,18 +11,22 @@ from pathlib import Path
 
 import msgspec
 
+from sparkproof.facts.claim_records import ClaimRecord
 from sparkproof.render.claims_page import render_page
 from sparkproof.usecases.claim_recording import record_release
 from sparkproof.usecases.facts import make_matrix
 
 
 def write_records(folder: Path, references: list[str]) -> None:
-    """Write one record a reference into `folder`."""
+    """Write one record a release into `folder`; a wheel should come before the release's sdist."""
     folder.mkdir(parents=True, exist_ok=True)
+    made: dict[str, ClaimRecord] = {}
     for reference in references:
         record = record_release(reference)
-        data = msgspec.json.format(msgspec.json.encode(record), indent=1)
-        (folder / f"{record.version}.json").write_bytes(data + b"\n")
+        version = record.version
+        made[version] = made[version].joined(record) if version in made else record
+        data = msgspec.json.format(msgspec.json.encode(made[version]), indent=1)
+        (folder / f"{version}.json").write_bytes(data + b"\n")
 
 
 def write_page(path: Path) -> None:

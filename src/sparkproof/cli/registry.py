@@ -45,6 +45,9 @@ COMMANDS = (
     CommandEntry("bench", "live", _P + "bench", "Benchmark a server, and judge the measurement"),
     CommandEntry("why", "live", _P + "why", "Find out why an agent stalls or a reply is odd"),
     CommandEntry(
+        "compare", "know and keep", _P + "compare", "Compare benchmarks, and earn the because"
+    ),
+    CommandEntry(
         "receipt",
         "know and keep",
         _P + "receipt",

@@ -26,26 +26,47 @@ class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         probe: digest of the probe that was asked, so that a changed one is not answered by it.
+        artifact: which of the record's artifacts told, from 0.
     """
 
     answer: ClaimAnswer
     seen: str
     probe: str
+    artifact: int = 0
+
+
+class RecordedArtifact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A wheel or sdist of a release, by name and hash."""
+
+    filename: str
+    sha256: str
 
 
 class ClaimRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All answers of one wheel.
+    """All answers of one release: those of its wheel, and of its sdist where only that can tell.
 
     Attributes:
         device: capability that device code was judged for.
     """
 
     version: str
-    filename: str
-    sha256: str
+    artifacts: tuple[RecordedArtifact, ...]
     recorded: date
     device: str
     answers: dict[str, Recorded]
+
+    def joined(self, other: ClaimRecord) -> ClaimRecord:
+        """The same, with what another artifact of the same release tells beside it."""
+        first = len(self.artifacts)
+        answers = dict(self.answers)
+        for name, found in other.answers.items():
+            mine = answers.get(name)
+            told = found.answer is not ClaimAnswer.CANNOT_BE_TOLD
+            if mine is None or (told and mine.answer is ClaimAnswer.CANNOT_BE_TOLD):
+                answers[name] = msgspec.structs.replace(found, artifact=first + found.artifact)
+        return msgspec.structs.replace(
+            self, artifacts=(*self.artifacts, *other.artifacts), answers=answers
+        )
 
     def of(self, claim: Claim) -> Recorded | None:
         """The answer to a claim as it is asked today; None where there is none."""

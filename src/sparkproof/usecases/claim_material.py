@@ -20,7 +20,7 @@ from sparkproof.facts.claim import Claim
 from sparkproof.facts.claim_probes import ArchPresent, FamilyRoutes, parts
 from sparkproof.facts.schema import Hardware
 from sparkproof.release.surface import read_surface
-from sparkproof.usecases.claim_pick import walk_for_claim
+from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.wheel import label
 
 DEVICE = "gb10"
@@ -62,7 +62,7 @@ def _read(
 ) -> tuple[Subject, Material, tuple[Unknown, ...]]:
     surface = read_surface(artifact)
     if not code_wanted:
-        material = Material(surface=surface, artifact=artifact, pick=walk_for_claim)
+        material = Material(surface=surface, artifact=artifact, pick=ClaimWalk())
         return subject, material, surface.unknowns
     location = artifact.location
     doors = [lambda: reopen(location)] if location else []
@@ -77,6 +77,6 @@ def _read(
         else None,
         archs=frozenset(map(label, entries)) if has_code else None,
         artifact=artifact,
-        pick=walk_for_claim,
+        pick=ClaimWalk(),
     )
     return subject, material, (*surface.unknowns, *code.unknowns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.claims import Told
 from sparkproof.core.condition import Tri
@@ -33,46 +35,60 @@ _SIZES: dict[str, str | int | float | bool | None] = {
 }
 
 
-def walk_for_claim(surface: ReleaseSurface, probe: Pick) -> Told:
-    """What the release selects; open where the walk can't be decided."""
-    capability = ComputeCapability.parse(probe.capability)
-    layer = LayerFormat(_LAYERS.get(probe.layer, LayerClass.ATTENTION), QuantScheme(probe.scheme))
-    profile = CheckpointProfile(
+class ClaimWalk:
+    """Walks the selection functions of one surface; what is settled once is kept."""
+
+    def __init__(self) -> None:
+        self._settled: dict[tuple[str, bool], dict[str, GateAnswer]] = {}
+
+    def __call__(self, surface: ReleaseSurface, probe: Pick) -> Told:
+        """What the release selects; open where the walk can't be decided."""
+        capability = ComputeCapability.parse(probe.capability)
+        layer = LayerFormat(
+            _LAYERS.get(probe.layer, LayerClass.ATTENTION), QuantScheme(probe.scheme)
+        )
+        asked: dict[str, Any] = {
+            "profile": _profile(layer, probe.method),
+            "choices": Choices(
+                moe_backend=probe.moe_backend,
+                linear_backend=probe.linear_backend,
+                kv_cache_dtype=probe.kv_cache_dtype,
+                settings=_SIZES,
+            ),
+            "gates": self._gates(surface, capability, tools=probe.tools),
+        }
+        if probe.layer == "attention-backend":
+            prediction = predict_attention(surface, capability, **asked)
+        else:
+            prediction = predict(surface, capability, layer, **asked)
+        return _told(prediction, probe)
+
+    def _gates(
+        self, surface: ReleaseSurface, capability: ComputeCapability, *, tools: bool
+    ) -> dict[str, GateAnswer]:
+        key = (surface.version, tools)
+        if key not in self._settled:
+            self._settled[key] = settle_gates(surface, Box(nvcc=tools, ninja=tools))
+        operators = {
+            f"op:{item.name}": GateAnswer(
+                Tri.of(item.in_range(capability)), item.name, Confidence.INFERRED
+            )
+            for item in gate_operators().of(surface.version)
+        }
+        return self._settled[key] | operators
+
+
+def _profile(layer: LayerFormat, method: str) -> CheckpointProfile:
+    return CheckpointProfile(
         name="claim",
         architectures=("ClaimForCausalLM",),
         model_type="claim",
-        quant_method=probe.method,
+        quant_method=method,
         formats=(layer,),
         hidden_act="silu",
         head_dim=_HEAD_DIM,
         num_experts=_EXPERTS,
     )
-    choices = Choices(
-        moe_backend=probe.moe_backend,
-        linear_backend=probe.linear_backend,
-        kv_cache_dtype=probe.kv_cache_dtype,
-        settings=_SIZES,
-    )
-    gates = _gates(surface, capability, tools=probe.tools)
-    if probe.layer == "attention-backend":
-        prediction = predict_attention(
-            surface, capability, profile=profile, choices=choices, gates=gates
-        )
-    else:
-        prediction = predict(
-            surface, capability, layer, profile=profile, choices=choices, gates=gates
-        )
-    return _told(prediction, probe)
-
-
-def _gates(
-    surface: ReleaseSurface, capability: ComputeCapability, *, tools: bool
-) -> dict[str, GateAnswer]:
-    answers = settle_gates(surface, Box(nvcc=tools, ninja=tools))
-    for operator in gate_operators().of(surface.version):
-        answer = Tri.of(operator.in_range(capability))
-        answers[f"op:{operator.name}"] = GateAnswer(answer, operator.name, Confidence.INFERRED)
-    return answers
 
 
 def _told(prediction: Prediction, probe: Pick) -> Told:

@@ -8,7 +8,12 @@ from sparkproof.claims.answer import answer_claim
 from sparkproof.core.ports import Clock
 from sparkproof.facts.book import find_device
 from sparkproof.facts.claim_probes import is_static
-from sparkproof.facts.claim_records import ClaimRecord, Recorded, probe_digest
+from sparkproof.facts.claim_records import (
+    ClaimRecord,
+    Recorded,
+    RecordedArtifact,
+    probe_digest,
+)
 from sparkproof.usecases.claim_material import DEVICE, claim_material
 from sparkproof.usecases.claim_rows import sorted_claims
 
@@ -32,8 +37,7 @@ def record_release(
             answers[claim.id] = Recorded(told.answer, seen, probe_digest(claim))
         return ClaimRecord(
             version=material.surface.version if material.surface else "",
-            filename=subject.filename,
-            sha256=subject.sha256,
+            artifacts=(RecordedArtifact(subject.filename, subject.sha256),),
             recorded=(clock or SystemClock()).now().date(),
             device=str(find_device(DEVICE).capability),
             answers=answers,

@@ -1,4 +1,4 @@
-"""Answer for a rule, a device, a kernel family, or a word of the glossary."""
+"""Answer for a rule, claim, flag, backend, failure, device, or a word of the glossary."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ from sparkproof.core.results.explain import Explanation, Page
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts import book
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.explain_claims import (
+    about_pages,
+    backend_pages,
+    claim_pages,
+    flag_pages,
+)
+from sparkproof.usecases.explain_release import release_pages
+
+_READ_IN_RELEASES = frozenset({"flag of vllm serve", "backend", "claims"})
+"""Kinds of page beside which the newest shipped release has something to say."""
 
 
 def explain(topic: str) -> Report[Explanation]:
@@ -20,7 +30,10 @@ def explain(topic: str) -> Report[Explanation]:
         UsageError: nothing is known by that name; the hint names the nearest ones.
     """
     wanted = topic.strip().lower()
-    pages = tuple(page for name, page in _pages() if name.lower() == wanted)
+    found = [page for name, page in _pages() if name.lower() == wanted]
+    if not found or any(page.kind in _READ_IN_RELEASES for page in found):
+        found += release_pages(topic.strip())
+    pages = tuple(found)
     if not pages:
         near = difflib.get_close_matches(wanted, {name.lower() for name, _ in _pages()}, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`sparkproof explain` lists topics"
@@ -108,4 +121,8 @@ SOURCES: tuple[Callable[[], list[tuple[str, Page]]], ...] = (
     _signature_pages,
     _device_pages,
     _word_pages,
+    flag_pages,
+    backend_pages,
+    claim_pages,
+    about_pages,
 )

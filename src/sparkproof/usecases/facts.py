@@ -11,11 +11,13 @@ from packaging.version import InvalidVersion, Version
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.clock import SystemClock
 from sparkproof.claims.answer import answer_claim
+from sparkproof.claims.material import Material
 from sparkproof.core.claims import ClaimAnswer, Told
 from sparkproof.core.condition import Tri
 from sparkproof.core.digest import canonical_json
 from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
+from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Clock, Progress
 from sparkproof.core.report import Report
 from sparkproof.core.results.facts import (
@@ -36,7 +38,9 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.facts.claim import Claim, Kind, claims
 from sparkproof.facts.claim_probes import is_static
 from sparkproof.facts.claim_records import ClaimRecord, claim_records
+from sparkproof.facts.surfaces import load_surface, shipped_surfaces
 from sparkproof.usecases.claim_material import claim_material
+from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.claim_rows import claim_row, history, recorded_answer, sorted_claims
 from sparkproof.usecases.envelope import make_report
 
@@ -133,7 +137,9 @@ def verify_facts(
     asked = sorted_claims()
     if _is_version(reference):
         record = _record(reference)
-        rows = tuple(_from_record(record, claim) for claim in asked)
+        surface = _shipped(record.version)
+        material = Material(surface=surface, pick=ClaimWalk())
+        rows = tuple(_without_artifact(record, material, claim) for claim in asked)
         return _verified(rows, record.version, f"vllm {record.version}, as recorded")
     with claim_material(
         reference,
@@ -168,10 +174,17 @@ def _record(version: str) -> ClaimRecord:
     return records[wanted]
 
 
-def _from_record(record: ClaimRecord, claim: Claim) -> ClaimAnswered:
+def _shipped(version: str) -> ReleaseSurface | None:
+    return load_surface(version) if version in shipped_surfaces() else None
+
+
+def _without_artifact(record: ClaimRecord, material: Material, claim: Claim) -> ClaimAnswered:
+    """The shipped surface tells with file and line; for the rest there is the record."""
+    told = answer_claim(claim, material)
+    if told.answer is not ClaimAnswer.CANNOT_BE_TOLD or not is_static(claim.probe):
+        return _answered(claim, told, record.version, basis="surface")
     found = recorded_answer(record, claim)
-    told = Told(_TRI[found.answer], found.seen)
-    return _answered(claim, told, record.version, basis="record")
+    return _answered(claim, Told(_TRI[found.answer], found.seen), record.version, basis="record")
 
 
 _TRI = {

@@ -67,7 +67,7 @@ def test_an_edited_receipt(cli: Cli, golden: Golden, store: ReceiptStore) -> Non
     ("name", "arguments"),
     [
         ("error-no-command", ("frobnicate",)),
-        ("error-no-option", ("explain", "--frobnicate")),
+        ("error-no-option", ("receipt", "list", "--frobnicate")),
         ("error-no-topic", ("explain", "sm_120g")),
         ("error-no-receipt", ("receipt", "show", "7")),
         ("error-no-verb", ("receipt", "frobnicate")),

@@ -16,11 +16,14 @@ def _complete(_ctx: click.Context, _param: click.Parameter, partial: str) -> lis
     return [CompletionItem(p.topic) for p in result.pages if p.topic.startswith(partial)]
 
 
-@click.command("explain")
+@click.command("explain", context_settings={"ignore_unknown_options": True})
 @click.argument("topic", default="", shell_complete=_complete)
 @output_options
 def command(topic: str, as_json: bool, verbose: bool) -> None:
-    """Explain a rule, device, kernel family or word; without a TOPIC, list them."""
+    """Explain a rule, claim, flag, backend, failure, device or word; without a TOPIC, list them.
+
+    TOPIC may be a flag of vLLM as it is typed, such as --moe-backend.
+    """
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.explain_text import render_explanation  # noqa: PLC0415
     from sparkproof.usecases.explain import explain, list_topics  # noqa: PLC0415

@@ -38,7 +38,7 @@ class ClaimAnswered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         as_booked: whether that is what our own book says of this release; null if untold.
         claimed: whether the source says it of this release.
-        basis: ``artifact``, or ``record`` of the same release's wheel.
+        basis: ``artifact``, the release's shipped ``surface``, or the ``record`` of its wheel.
     """
 
     claim: ClaimRow
