@@ -59,9 +59,10 @@ def _other(need: Need, verdict: Verdict, reason: str, *, warning: bool = False) 
 
 
 def _compiled(need: Need, box: Box) -> Delivery:
-    missing = [tool for tool in ("nvcc", "ninja") if not getattr(box, tool)]
+    missing = [tool for tool in need.tools if not getattr(box, tool)]
     if not missing:
-        reason = f"compiled at first use by {need.provider} with nvcc and ninja"
+        tools = " and ".join(need.tools)
+        reason = f"compiled at first use by {need.provider} with {tools}"
         return _other(need, Verdict.PASS, reason, warning=True)
     if JIT_CACHE in box.packages:
         reason = f"may be prebuilt in {JIT_CACHE}, which was not examined"

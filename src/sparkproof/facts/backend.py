@@ -18,6 +18,7 @@ class Speed(StrEnum):
 
     NATIVE_FP4 = "native FP4"
     NATIVE_FP8 = "native FP8"
+    NATIVE_INT8 = "native INT8"
     WEIGHT_ONLY = "weight-only"
     UNQUANTIZED = "unquantized"
     ATTENTION = "attention"
@@ -31,7 +32,7 @@ class Means(StrEnum):
     FAMILY = "family"
     """Compiled into the artifact: a kernel family."""
     NVCC = "nvcc"
-    """A library compiles it on the box with nvcc and ninja."""
+    """A library compiles it on the box, with `Need.tools` of the box."""
     BUNDLED_COMPILER = "bundled-compiler"
     """A package that the artifact pins brings its own compiler."""
     PACKAGE = "package"
@@ -48,6 +49,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         schemes: quantization schemes it is needed for; all if empty.
         majors: capability majors it is needed on; all if empty.
         except_majors: capability majors it is not needed on.
+        tools: what the box has to have, for `Means.NVCC`.
         releases: vLLM releases that need it, as a PEP 440 specifier; all if empty.
     """
 
@@ -58,6 +60,7 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schemes: tuple[str, ...] = ()
     majors: tuple[int, ...] = ()
     except_majors: tuple[int, ...] = ()
+    tools: tuple[str, ...] = ("nvcc", "ninja")
     releases: str = ""
 
     def applies(self, scheme: str, capability: ComputeCapability, release: str) -> bool:

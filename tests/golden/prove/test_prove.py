@@ -57,7 +57,7 @@ CASES = [
     Case("b200", 3, "0.33.0", "w4a4", (*TOOLS, "--device", "b200")),
     Case("rtx-5090", 0, "0.33.0", "w4a4", (*TOOLS, "--device", "rtx-5090")),
 ]
-WITH_JSON = {"w4a4", "w4a4-0.19.1", "flag-refused"}
+WITH_JSON = {"w4a4"}
 
 
 @pytest.fixture(scope="module")
