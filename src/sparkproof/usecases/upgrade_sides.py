@@ -27,7 +27,7 @@ from sparkproof.facts.gate_operators import gate_operators
 from sparkproof.facts.surfaces import load_surface, shipped_surfaces
 from sparkproof.release.surface import read_surface
 from sparkproof.upgrade.lifted import KINDS
-from sparkproof.usecases.claim_pick import walk_for_claim
+from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.looking import Seen, see_artifact, see_surface
 
@@ -170,7 +170,7 @@ def _assumed(version: str) -> dict[str, FamilyRoute]:
 def _answers(surface: ReleaseSurface, seen: Seen | None) -> dict[str, ClaimAnswer]:
     """From the surface and its device code; else what the release's own wheel said before."""
     routes = seen.routes if seen is not None and seen.code is not None else None
-    material = Material(surface=surface, routes=routes, pick=walk_for_claim)
+    material = Material(surface=surface, routes=routes, pick=ClaimWalk())
     record = claim_records().get(surface.version)
     found: dict[str, ClaimAnswer] = {}
     for claim in _asked():
