@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sparkproof.core.condition import Gate, Tri, leaves
+from sparkproof.core.condition import Condition, Gate, Leaf, Supports, Tri, leaves
 from sparkproof.core.deployment import Box
 from sparkproof.core.finding import Confidence, Evidence
 from sparkproof.core.observations.release_surface import Pin, ReleaseSurface
@@ -13,29 +13,45 @@ from sparkproof.selection.request import GateAnswer
 
 
 def gates_needed(surface: ReleaseSurface, oracles: Iterable[str] = ()) -> tuple[str, ...]:
-    """Names of all gates that the named oracles (all when none is named) may ask, sorted."""
+    """Names of all gates that the named oracles (all when none is named) may ask, sorted.
+
+    The classes that they ask are followed, and no others.
+    """
     wanted = set(oracles)
-    conditions = [
+    waiting: list[Condition] = [
         condition
         for oracle in surface.oracles
         if not wanted or oracle.id in wanted
         for branch in oracle.branches
         for condition in (branch.when, *(attempt.accept for attempt in branch.attempts))
     ]
-    conditions += [item.when for predicate in surface.predicates for item in predicate.decisions]
-    found = {leaf.name for item in conditions for leaf in leaves(item) if isinstance(leaf, Gate)}
+    asked = {(item.implementation, item.method): item for item in surface.predicates}
+    found: set[str] = set()
+    while waiting:
+        seen: set[Leaf] = {leaf for item in dict.fromkeys(waiting) for leaf in leaves(item)}
+        found |= {leaf.name for leaf in seen if isinstance(leaf, Gate)}
+        followed = {
+            (leaf.implementation, leaf.method) for leaf in seen if isinstance(leaf, Supports)
+        }
+        predicates = [asked.pop(key) for key in followed & asked.keys()]
+        waiting = [decision.when for item in predicates for decision in item.decisions]
     return tuple(sorted(found))
 
 
-def settle_gates(surface: ReleaseSurface, box: Box) -> dict[str, GateAnswer]:
+def settle_gates(
+    surface: ReleaseSurface, box: Box, names: Iterable[str] | None = None
+) -> dict[str, GateAnswer]:
     """Answer what the release's metadata and the stated box can answer.
 
     Packages are taken as installed where the METADATA asks for them and as absent where
     nothing does; symbols inside a pinned package are taken as present. Compiled operators
     and unstated tools stay open.
+
+    Args:
+        names: of the gates that may be asked; all of the surface's where they are not known.
     """
     answers: dict[str, GateAnswer] = {}
-    for name in gates_needed(surface):
+    for name in gates_needed(surface) if names is None else names:
         answer = _settle(name, surface, box)
         if answer is not None:
             answers[name] = answer

@@ -151,7 +151,8 @@ def _explain_class(leaf: Supports, context: Context) -> tuple[str, list[Evidence
     predicate = context.surface.predicate(leaf.implementation, leaf.method)
     assert predicate is not None
     inner = context.under(leaf)
-    decision = inner.possible(predicate)[0][0]
+    found = inner.possible(predicate)
+    decision = next((item for item, answer in found if answer is Tri.YES), found[0][0])
     blamed: list[str] = []
     if decision.when == TRUE:
         for item in predicate.decisions:

@@ -23,6 +23,7 @@ from sparkproof.devicecode.routes import route_families
 from sparkproof.image.box import box_from_image
 from sparkproof.image.observe import observe_image
 from sparkproof.release.surface import read_surface
+from sparkproof.selection.gates import gates_needed
 from sparkproof.selection.predict import attention_oracle
 from sparkproof.selection.schemes import oracle_of
 from sparkproof.usecases.prove_branch import Look
@@ -65,6 +66,7 @@ class Seen(msgspec.Struct, frozen=True):
             env=dict(env),
             toolkit=self.toolkit,
             code_read=self.code is not None,
+            gates=gates_needed(self.surface, oracles_of(profile)),
         )
 
 

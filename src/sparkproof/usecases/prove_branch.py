@@ -67,6 +67,7 @@ class Look(msgspec.Struct, frozen=True):
     env: dict[str, str]
     toolkit: str = ""
     code_read: bool = True
+    gates: tuple[str, ...] | None = None
 
 
 def prove_branch(
@@ -90,10 +91,8 @@ def choices_of(arguments: SelectionArgs, env: dict[str, str]) -> Choices:
 
 def answer_gates(look: Look, box: Box) -> dict[str, GateAnswer]:
     """What metadata, the stated box and the artifact's own device code can answer."""
-    answers = settle_gates(look.surface, box)
+    answers = settle_gates(look.surface, box, look.gates)
     for operator in gate_operators().of(look.surface.version):
-        if operator.family and not look.code_read and operator.family not in look.routes:
-            continue
         answers[f"op:{operator.name}"] = _operator_answer(operator, look)
     return answers
 
@@ -104,6 +103,9 @@ def _operator_answer(operator: GateOperator, look: Look) -> GateAnswer:
         return GateAnswer(Tri.NO, reason, Confidence.INFERRED)
     if not operator.family:
         reason = f"{operator.name} says yes for {operator.range}, whatever was compiled"
+        return GateAnswer(Tri.YES, reason, Confidence.INFERRED)
+    if not look.code_read:
+        reason = f"{operator.family} kernels are taken as compiled in, as in the index's wheels"
         return GateAnswer(Tri.YES, reason, Confidence.INFERRED)
     family = look.routes.get(operator.family)
     compiled = family is not None and family.promised

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.checkpoint.rules import judge_checkpoint
-from sparkproof.core.deployment import Box, Deployment
+from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.ports import Progress
@@ -26,16 +24,13 @@ from sparkproof.core.results.select import (
 )
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.subject import Subject
-from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, fold
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
-from sparkproof.recipe.selection_args import parse_selection_args
-from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.flag_choices import try_flags
-from sparkproof.usecases.looking import Seen, see_artifact
+from sparkproof.usecases.looking import Seen
 from sparkproof.usecases.outcomes import outcome_of
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
@@ -47,16 +42,7 @@ from sparkproof.usecases.prove_surroundings import (
     find_unread_release,
 )
 from sparkproof.usecases.reported import find_reports, reported_criterion
-
-_Group = tuple[str, str, str]
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """One deployment with its checkpoint read."""
-
-    deployment: Deployment
-    arguments: SelectionArgs
-    checkpoint: ReadCheckpoint
+from sparkproof.usecases.select_sources import Asked, Door, group_by_source, read_asked, see
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -70,6 +56,7 @@ class _Column(msgspec.Struct, frozen=True):
 def select(
     deployments: Sequence[Deployment],
     *,
+    vllm: str = "",
     cache: ArtifactCache | None = None,
     offline: bool = False,
     progress: Progress | None = None,
@@ -78,21 +65,25 @@ def select(
 
     Artifacts that several deployments share are read once.
 
+    Args:
+        vllm: released version whose shipped surface stands in for every artifact; what would be
+            delivered is unknown then.
+
     Raises:
         UsageError: nothing was asked, devices differ, or a deployment is wrong as written.
         UnreachableError, FormatError: a part can't be looked at.
     """
-    progress = progress or NoProgress()
+    door = Door(cache, progress or NoProgress(), offline)
     device = _device(deployments)
-    asked = [_read(item, cache, progress, offline=offline) for item in deployments]
+    asked = [read_asked(item, vllm, door) for item in deployments]
     subjects: list[Subject] = [item.checkpoint.subject for item in asked]
     columns: dict[int, _Column] = {}
-    for group, indices in _groups(deployments).items():
+    for source, indices in group_by_source(deployments, vllm).items():
         members = [asked[index] for index in indices]
-        with _seen(group, members, device, cache, progress, offline=offline) as (subject, seen):
-            subjects.append(subject)
-            for index in indices:
-                columns[index] = _column(seen, subject, asked[index], device)
+        subject, seen = see(source, members, device.capability, door)
+        subjects.append(subject)
+        for index in indices:
+            columns[index] = _column(seen, subject, asked[index], device)
     return _report(device, [columns[index] for index in sorted(columns)], subjects)
 
 
@@ -104,57 +95,7 @@ def _device(deployments: Sequence[Deployment]) -> Hardware:
     return find_device(named.pop())
 
 
-def _read(
-    deployment: Deployment, cache: ArtifactCache | None, progress: Progress, *, offline: bool
-) -> _Asked:
-    if not deployment.artifact:
-        raise UsageError("no artifact is named", hint="e.g. --artifact vllm==0.33.0")
-    arguments = parse_selection_args(deployment.args)
-    checkpoint = read_from(deployment.checkpoint, offline=offline, cache=cache, progress=progress)
-    return _Asked(deployment, arguments, checkpoint)
-
-
-def _groups(deployments: Sequence[Deployment]) -> dict[_Group, list[int]]:
-    """Places of the deployments by what has to be opened for them."""
-    found: dict[_Group, list[int]] = {}
-    for index, item in enumerate(deployments):
-        key = (item.artifact, item.box.platform, item.box.python)
-        found.setdefault(key, []).append(index)
-    return found
-
-
-@contextmanager
-def _seen(
-    group: _Group,
-    members: Sequence[_Asked],
-    device: Hardware,
-    cache: ArtifactCache | None,
-    progress: Progress,
-    *,
-    offline: bool,
-) -> Iterator[tuple[Subject, Seen]]:
-    reference, platform, python = group
-    subject, artifact = open_artifact(
-        reference,
-        Target(platform=platform, python=python),
-        cache=cache,
-        offline=offline,
-        progress=progress,
-        whole=True,
-    )
-    try:
-        box = Box(platform=platform, python=python)
-        profiles = [item.checkpoint.profile for item in members]
-        named = [name for item in members for name in item.arguments.attention_backends]
-        yield (
-            subject,
-            see_artifact(artifact, device.capability, box, profiles, progress, attention=named),
-        )
-    finally:
-        artifact.close()
-
-
-def _column(seen: Seen, subject: Subject, asked: _Asked, device: Hardware) -> _Column:
+def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Column:
     deployment, arguments = asked.deployment, asked.arguments
     deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
     profile = asked.checkpoint.profile

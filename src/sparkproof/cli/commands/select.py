@@ -11,6 +11,7 @@ from sparkproof.cli.options import offline_option, output_options
 @click.command("select", cls=SplitCommand, options_metavar="[OPTIONS]")
 @click.argument("checkpoints", nargs=-1, required=True, metavar="CHECKPOINT... [-- VLLM_ARGS]")
 @click.option("--artifact", default="", metavar="REF", help="Wheel, requirement, folder or image.")
+@click.option("--vllm", default="", metavar="VERSION", help="A release, without any artifact.")
 @click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
@@ -20,6 +21,7 @@ from sparkproof.cli.options import offline_option, output_options
 def command(
     checkpoints: tuple[str, ...],
     artifact: str,
+    vllm: str,
     device: str,
     nvcc: bool | None,
     ninja: bool | None,
@@ -35,6 +37,7 @@ def command(
 
     \b
     sparkproof select ./checkpoint --artifact vllm==0.33.0
+    sparkproof select ./checkpoint --vllm 0.33.0
     sparkproof select ./w4a4 ./w4a16 --artifact vllm==0.33.0 -- --kv-cache-dtype fp8
     """
     from functools import partial  # noqa: PLC0415
@@ -42,6 +45,7 @@ def command(
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.core.errors import UsageError  # noqa: PLC0415
     from sparkproof.render.select_text import render_select  # noqa: PLC0415
     from sparkproof.usecases.select import select  # noqa: PLC0415
 
@@ -56,6 +60,8 @@ def command(
         )
         for reference in checkpoints
     ]
-    report = select(asked, offline=offline, progress=make_progress(quiet=as_json))
+    if vllm and artifact:
+        raise UsageError("--vllm stands in for an artifact", hint="give it or --artifact")
+    report = select(asked, vllm=vllm, offline=offline, progress=make_progress(quiet=as_json))
     body = partial(render_select, verbose=verbose)
     raise SystemExit(emit(report, body, as_json=as_json, verbose=verbose))
