@@ -13,6 +13,8 @@ from sparkproof.upgrade.values import PARSERS, Answer, Taken, takes
 from sparkproof.upgrade.view import Case
 
 _SURFACE = "release surface"
+_METHOD = ("--speculative-config", "method")
+"""Nothing else of the option means anything without it."""
 _STRICT = "--fail-on-environ-validation"
 _REFUSED = (
     Taken.NO_FLAG,
@@ -95,7 +97,8 @@ def _offered(answer: Answer) -> str:
 
 
 def _edits(given: Given, answer: Answer, successor: Successor | None) -> tuple[Edit, ...]:
-    drop = Edit(Action.DROP, given.typed, key=given.key)
+    whole = (given.flag, *given.key) == _METHOD
+    drop = Edit(Action.DROP, given.typed, key=() if whole else given.key)
     if answer.taken is Taken.NO_WORDS:
         return (Edit(Action.CHANGE, given.typed),)
     if successor is None or not successor.flag:

@@ -148,12 +148,13 @@ def _between(opener: Opener, before: Side, after: Side, steps: Sequence[str]) ->
 
 
 def _case(asked: Asked, before: Side, after: Side, device: Hardware) -> Case:
+    old = view_of(asked, before)
     return Case(
         deployment=asked.deployment,
         model=model_of(asked.checkpoint),
         capability=device.capability,
-        before=view_of(asked, before),
-        after=view_of(asked, after),
+        before=old,
+        after=view_of(asked, after, given_pool=old.given_pool),
     )
 
 
@@ -171,8 +172,10 @@ def _one(
     steps = _steps(asked, between, device)
     artifact = f"vllm=={after.version}" if is_number(to) else to
     kept = mended(case, found)
-    again = msgspec.structs.replace(asked, deployment=kept)
-    left = compare(_case(again, before, after, device))
+    left = found
+    if kept != asked.deployment:
+        again = msgspec.structs.replace(asked, deployment=kept)
+        left = compare(_case(again, before, after, device))
     wanted = msgspec.structs.replace(kept, artifact=artifact)
     shown = msgspec.structs.replace(
         wanted, args=redact_arguments(wanted.args), env=redact_environment(wanted.env)

@@ -46,8 +46,12 @@ def model_of(checkpoint: ReadCheckpoint | None) -> Model:
     )
 
 
-def view_of(asked: Subject, side: Side) -> View:
-    """The deployment on that release; without a checkpoint only its words can be compared."""
+def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
+    """The deployment on that release; without a checkpoint only its words can be compared.
+
+    Args:
+        given_pool: it is known already that the weights are not.
+    """
     plain = View(
         surface=side.seen.surface,
         claims=side.claims,
@@ -58,7 +62,7 @@ def view_of(asked: Subject, side: Side) -> View:
     deployment = asked.deployment
     arguments = parse_selection_args(deployment.args)
     look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
-    plan, given, refusals = _plan(deployment, side.version)
+    plan, given, refusals = _plan(deployment, side.version, given_pool=given_pool)
     return msgspec.structs.replace(
         plain,
         branches=prove_branches(look, deployment.box, arguments),
@@ -68,7 +72,9 @@ def view_of(asked: Subject, side: Side) -> View:
     )
 
 
-def _plan(deployment: Deployment, version: str) -> tuple[KvPlan | None, bool, dict[str, str]]:
+def _plan(
+    deployment: Deployment, version: str, *, given_pool: bool
+) -> tuple[KvPlan | None, bool, dict[str, str]]:
     """The plan, whether its pool is only given, and what would keep the engine from starting."""
     request = FitRequest(
         checkpoint=deployment.checkpoint,
@@ -79,16 +85,12 @@ def _plan(deployment: Deployment, version: str) -> tuple[KvPlan | None, bool, di
         reserve_gib=deployment.box.reserve_gib,
         tenants=deployment.box.co_tenants,
     )
+    if given_pool:
+        return _on_given_pool(request)
     try:
         report = fit(request)
     except UsageError:
-        given = msgspec.structs.replace(request, kv_gib=_POOL_GIB)
-        try:
-            return _result(fit(given)), True, {}
-        except UsageError as error:
-            return None, True, {"memory/refused": error.message}
-        except (UnreachableError, FormatError):
-            return None, True, {}
+        return _on_given_pool(request)
     except (UnreachableError, FormatError):
         return None, False, {}
     stops = {
@@ -97,6 +99,15 @@ def _plan(deployment: Deployment, version: str) -> tuple[KvPlan | None, bool, di
         if item.severity is Severity.ERROR and item.rule in _STOPS
     }
     return _result(report), False, stops
+
+
+def _on_given_pool(request: FitRequest) -> tuple[KvPlan | None, bool, dict[str, str]]:
+    try:
+        return _result(fit(msgspec.structs.replace(request, kv_gib=_POOL_GIB))), True, {}
+    except UsageError as error:
+        return None, True, {"memory/refused": error.message}
+    except (UnreachableError, FormatError):
+        return None, True, {}
 
 
 def _result(report: Report[FitResult]) -> KvPlan | None:
