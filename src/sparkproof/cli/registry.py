@@ -38,6 +38,13 @@ COMMANDS = (
         ("show", "diff"),
     ),
     CommandEntry(
+        "release",
+        "look",
+        _P + "release",
+        "Show what a vLLM release says about itself, and what changed",
+        ("show",),
+    ),
+    CommandEntry(
         "checkpoint", "look", _P + "checkpoint", "Show what a checkpoint declares and stores"
     ),
     CommandEntry("log", "look", _P + "log", "Read a vLLM log: facts, and a failure's cause"),

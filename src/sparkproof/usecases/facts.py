@@ -195,7 +195,7 @@ _TRI = {
 
 
 def _answered(claim: Claim, told: Told, version: str, basis: str = "artifact") -> ClaimAnswered:
-    known = told.answer is not ClaimAnswer.CANNOT_BE_TOLD
+    known = told.answer is not ClaimAnswer.CANNOT_BE_TOLD and not _before_the_book(version)
     booked = (told.answer is ClaimAnswer.HOLDS) is claim.expected(version) if known else None
     return ClaimAnswered(
         claim=claim_row(claim),
@@ -206,6 +206,12 @@ def _answered(claim: Claim, told: Told, version: str, basis: str = "artifact") -
         basis=basis,
         evidence=told.evidence,
     )
+
+
+def _before_the_book(version: str) -> bool:
+    """The book speaks of the releases that were examined and of later ones: those are the news."""
+    oldest = next(iter(claim_records()), "")
+    return _is_version(version) and bool(oldest) and Version(version) < Version(oldest)
 
 
 def _verified(

@@ -36,7 +36,8 @@ class ClaimAnswered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one artifact says of one claim.
 
     Attributes:
-        as_booked: whether that is what our own book says of this release; null if untold.
+        as_booked: whether that is what our own book says of this release; null if untold, or if
+            the release is older than those that the book speaks of.
         claimed: whether the source says it of this release.
         basis: ``artifact``, the release's shipped ``surface``, or the ``record`` of its wheel.
     """
