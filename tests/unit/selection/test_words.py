@@ -1,0 +1,35 @@
+"""A leaf that held or failed, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkproof.core.condition import DeviceTest, EnvTest, Gate, Setting
+from sparkproof.selection.words import say
+
+
+@pytest.mark.parametrize(
+    ("leaf", "held", "failed"),
+    [
+        (DeviceTest("family", 100), "capability is 10.x", "capability is not 10.x"),
+        (DeviceTest("==", 90), "capability is 9.0", "capability is not 9.0"),
+        (DeviceTest(">=", 120), "capability >= 12.0", "capability < 12.0"),
+        (DeviceTest("<", 110), "capability < 11.0", "capability >= 11.0"),
+        (DeviceTest("minor", 1), "capability is x.1", "capability is not x.1"),
+        (EnvTest("VLLM_X"), "VLLM_X is set", "VLLM_X is not set"),
+        (EnvTest("VLLM_X", "set"), "VLLM_X is set", "VLLM_X is not set"),
+        (EnvTest("VLLM_X", "==", "a"), "VLLM_X is `a`", "VLLM_X is not `a`"),
+        (Setting("moe.has_bias"), "moe.has_bias is on", "moe.has_bias is not on"),
+        (Setting("key", "==", None), "key is None", "key is not None"),
+        (Setting("n", "<=", 16), "n <= 16", "n > 16"),
+        (
+            Setting("kv", "startswith", "fp8"),
+            "kv starts with `fp8`",
+            "kv does not start with `fp8`",
+        ),
+        (Gate("op:x"), "op:x", "not op:x"),
+    ],
+)
+def test_say(leaf: DeviceTest | EnvTest | Setting | Gate, held: str, failed: str) -> None:
+    assert say(leaf, held=True) == held
+    assert say(leaf, held=False) == failed
