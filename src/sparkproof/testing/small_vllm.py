@@ -41,6 +41,7 @@ _REAL_NAMES = {
     "LadderExperts": "MarlinExperts",
     "EagerBackend": "FlashAttentionBackend",
     "LazyBackend": "FlashInferBackend",
+    "OtherSled": "Qwen3_5MoeForConditionalGeneration",
     "supports_fp4": "cutlass_scaled_mm_supports_fp4",
 }
 
