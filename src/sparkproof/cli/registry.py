@@ -58,8 +58,8 @@ COMMANDS = (
         "receipt",
         "know and keep",
         _P + "receipt",
-        "List, show and verify receipts",
-        ("list", "show", "verify"),
+        "List, show, export and verify receipts",
+        ("list", "show", "export", "verify"),
     ),
     CommandEntry(
         "facts",

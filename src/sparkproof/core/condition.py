@@ -233,16 +233,33 @@ def evaluate(item: Condition, answers: Answers) -> Tri:
 
 def open_leaves(item: Condition, answers: Answers) -> tuple[Leaf, ...]:
     """The leaves that an unknown answer hangs on, in order, each once."""
+    found: dict[Leaf, None] = {}
+    _open(item, answers, found)
+    return tuple(found)
+
+
+def _open(item: Condition, answers: Answers, found: dict[Leaf, None]) -> Tri:
+    """Evaluate, and collect on the way what an unknown answer hangs on."""
     if isinstance(item, Const | DeviceTest):
-        return ()
+        return evaluate(item, answers)
     if isinstance(item, Not):
-        return open_leaves(item.item, answers)
+        return _open(item.item, answers, found).negated()
     if isinstance(item, All | Any):
-        if evaluate(item, answers) is not Tri.UNKNOWN:
-            return ()
-        found = (leaf for part in item.items for leaf in open_leaves(part, answers))
-        return tuple(dict.fromkeys(found))
-    return (item,) if answers.leaf(item) is Tri.UNKNOWN else ()
+        decisive = Tri.NO if isinstance(item, All) else Tri.YES
+        answer = decisive.negated()
+        inner: dict[Leaf, None] = {}
+        for part in item.items:
+            one = _open(part, answers, inner)
+            if one is decisive:
+                return decisive
+            if one is Tri.UNKNOWN:
+                answer = Tri.UNKNOWN
+        found.update(inner)
+        return answer
+    answer = answers.leaf(item)
+    if answer is Tri.UNKNOWN:
+        found[item] = None
+    return answer
 
 
 def leaves(item: Condition) -> Iterator[Leaf]:

@@ -86,7 +86,8 @@ class Context:
         return Tri.of(compare(value, item.op, item.value))
 
     def _default(self, name: str) -> Scalar:
-        return next((item.default for item in self.surface.env if item.name == name), None)
+        found = self.surface.variable(name)
+        return found.default if found is not None else None
 
     def _setting(self, item: Setting) -> Tri:
         path = item.path

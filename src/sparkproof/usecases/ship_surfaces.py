@@ -23,6 +23,7 @@ from sparkproof.facts.surfaces import INDEX, Shipped, pack_surface
 from sparkproof.release import read_surface
 
 OLDEST = Version("0.20.0")
+_TIMEOUT_S = 120.0
 _VERSIONS = re.compile(r"Available versions: (?P<list>.+)")
 
 
@@ -32,7 +33,7 @@ def stable_versions(run: PipRunner = run_pip) -> tuple[str, ...]:
     Raises:
         UnreachableError: pip gives no list.
     """
-    result = run(["index", "versions", "vllm"])
+    result = run(["index", "versions", "vllm"], _TIMEOUT_S)
     found = _VERSIONS.search(result.stdout)
     if found is None:
         raise UnreachableError("pip lists no versions of vllm", hint="is the index reachable?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -245,7 +246,7 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asks: tuple[str, ...] = ()
 
 
-class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """Everything that was read of one release.
 
     Attributes:
@@ -302,11 +303,16 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def predicate(self, implementation: str, method: str) -> Predicate | None:
         """What that class answers to that question."""
-        return next(
-            (
-                item
-                for item in self.predicates
-                if item.implementation == implementation and item.method == method
-            ),
-            None,
-        )
+        return self._by_question.get((implementation, method))
+
+    @cached_property
+    def _by_question(self) -> dict[tuple[str, str], Predicate]:
+        return {(item.implementation, item.method): item for item in reversed(self.predicates)}
+
+    def variable(self, name: str) -> EnvVariable | None:
+        """The environment variable of that name, if the release declares it."""
+        return self._by_variable.get(name)
+
+    @cached_property
+    def _by_variable(self) -> dict[str, EnvVariable]:
+        return {item.name: item for item in self.env}

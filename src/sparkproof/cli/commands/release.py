@@ -1,0 +1,78 @@
+"""``sparkproof release REF``, ``release diff A B``."""
+
+from __future__ import annotations
+
+import click
+
+from sparkproof.cli.options import device_option, offline_option, output_options
+
+
+class _ShowByDefault(click.Group):
+    """A first word that is no verb is what `show` takes."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            args = ["show", *args]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+vllm_option = click.option(
+    "--vllm", default="", metavar="VERSION", help="A release whose surface is shipped, e.g. 0.33.0."
+)
+
+
+@click.group("release", cls=_ShowByDefault)
+def command() -> None:
+    """Show what a vLLM release says about itself, without running it.
+
+    REF is a version (0.33.0: its surface is shipped), a requirement such as vllm==0.33.0, a
+    wheel, an installed tree or checkout (tree:FOLDER), or an sdist.
+    """
+
+
+@command.command("show")
+@click.argument("ref", default="")
+@vllm_option
+@click.option(
+    "--section",
+    default="",
+    metavar="NAME",
+    help="oracles, options, env, configs, models, rules, parsers, metrics, endpoints, messages, "
+    "pins, or all.",
+)
+@device_option
+@offline_option
+@output_options
+def show(
+    ref: str,
+    vllm: str,
+    section: str,
+    device: str,
+    offline: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Show orders, defaults, options, models, rules and wording of a release."""
+    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.release_text import render_release  # noqa: PLC0415
+    from sparkproof.usecases.release import look_at_release  # noqa: PLC0415
+
+    if not ref and not vllm:
+        raise click.UsageError("name a release, e.g. 0.33.0 or vllm==0.33.0")
+    report = look_at_release(
+        ref,
+        vllm=vllm,
+        section=section,
+        device=device,
+        offline=offline,
+        progress=make_progress(quiet=as_json),
+    )
+    raise SystemExit(emit(report, render_release, as_json=as_json, verbose=verbose))

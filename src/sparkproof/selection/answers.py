@@ -1,0 +1,321 @@
+"""Four separate answers about every backend: it exists, a flag names it, the automatic choice
+asks it, and its device rule lets it through. Any two of them can differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.condition import (
+    Condition,
+    Const,
+    Gate,
+    Leaf,
+    Opaque,
+    Scalar,
+    Setting,
+    Supports,
+    Tri,
+    evaluate,
+    open_leaves,
+    render_leaf,
+)
+from sparkproof.core.observations.checkpoint_profile import (
+    Activations,
+    CheckpointProfile,
+    LayerClass,
+    LayerFormat,
+    QuantScheme,
+)
+from sparkproof.core.observations.release_surface import (
+    Attempt,
+    Branch,
+    Oracle,
+    Predicate,
+    ReleaseSurface,
+    Source,
+)
+from sparkproof.core.results.release import BackendRow, DeviceAnswer, OracleView
+from sparkproof.selection.context import Context
+from sparkproof.selection.request import Choices, GateAnswer
+from sparkproof.selection.schemes import WORDS, SchemeWords
+from sparkproof.selection.settings import layer_settings
+
+_MODEL = CheckpointProfile(
+    name="",
+    architectures=("Qwen3MoeForCausalLM",),
+    model_type="qwen3_moe",
+    quant_method="",
+    formats=(),
+    hidden_act="silu",
+    head_dim=128,
+    num_experts=128,
+)
+"""A model without peculiarities, for questions about a release and no checkpoint."""
+_ACTIVATIONS = {
+    QuantScheme.FP8_TENSOR: Activations.FP8_STATIC_TENSOR,
+    QuantScheme.FP8_CHANNEL: Activations.FP8_DYNAMIC_TOKEN,
+    QuantScheme.FP8_BLOCK: Activations.FP8_DYNAMIC_BLOCK,
+}
+_ATTENTION = {"attention/backend": ("16-bit cache", "fp8 cache")}
+_ASKED = ("is_supported_config", "is_supported", "validate_configuration", "can_implement")
+
+
+class _Every(Mapping[str, GateAnswer]):
+    """Every gate is taken to say yes."""
+
+    _yes = GateAnswer(Tri.YES, "taken to hold")
+
+    def __getitem__(self, name: str) -> GateAnswer:
+        return self._yes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@dataclass
+class _Remembering(Context):
+    """A context that answers each question once."""
+
+    answered: dict[Leaf, Tri] = field(default_factory=dict)
+
+    def leaf(self, item: Leaf) -> Tri:
+        """As `Context.leaf`."""
+        known = self.answered.get(item)
+        if known is None:
+            known = self.answered[item] = super().leaf(item)
+        return known
+
+    def under(self, item: Supports) -> Context:
+        """A plain context where the caller fixed something: its answers are others."""
+        return Context.under(self._plain(), item) if item.given else self
+
+    def _plain(self) -> Context:
+        return Context(self.surface, self.capability, self.settings, self.gates, self.env)
+
+
+class Case(NamedTuple):
+    """A kind of layer that an oracle tells apart, with what it answers to settings."""
+
+    name: str
+    settings: dict[str, Scalar]
+
+
+def cases_of(oracle_id: str) -> tuple[Case, ...]:
+    """The schemes that an oracle decides for; for attention the formats of the cache."""
+    schemes = [scheme for scheme, words in WORDS.items() if oracle_id in words_of(words)]
+    found = [_case(scheme, oracle_id) for scheme in schemes]
+    for name in _ATTENTION.get(oracle_id, ()):
+        choices = Choices(kv_cache_dtype="fp8" if name.startswith("fp8") else "auto")
+        layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
+        found.append(Case(name, layer_settings(layer, _MODEL, choices)))
+    return tuple(found) or (Case("", {}),)
+
+
+def words_of(words: SchemeWords) -> tuple[str, str]:
+    """The oracles that a scheme goes to."""
+    return words.experts, words.dense
+
+
+def _case(scheme: QuantScheme, oracle_id: str) -> Case:
+    layer_class = LayerClass.EXPERTS if oracle_id.startswith("moe/") else LayerClass.MLP
+    activations = _ACTIVATIONS.get(scheme, Activations.UNQUANTIZED)
+    layer = LayerFormat(layer_class, scheme, detail="group 128", activations=activations)
+    return Case(str(scheme), layer_settings(layer, _MODEL, Choices()))
+
+
+def describe_oracles(
+    surface: ReleaseSurface, capability: ComputeCapability, *, rows: bool = True
+) -> tuple[OracleView, ...]:
+    """Every oracle with its automatic order on a device and the four answers per backend.
+
+    Args:
+        rows: give the answers per backend; the orders alone take a tenth of the time.
+    """
+    gates = _Every()
+    open_context = _Remembering(surface, capability, {}, {}, {})
+    found: list[OracleView] = []
+    for oracle in surface.oracles:
+        devices: dict[str, _Device] = {}
+        for case in cases_of(oracle.id):
+            settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
+            context = _Remembering(surface, capability, settings, gates, {})
+            wanted = devices if rows else None
+            found.append(_describe(oracle, case, context, open_context, wanted))
+    return tuple(found)
+
+
+def _describe(
+    oracle: Oracle,
+    case: Case,
+    context: Context,
+    open_context: Context,
+    devices: dict[str, _Device] | None,
+) -> OracleView:
+    """One oracle for one kind of layer; what is known of the device is kept in `devices`."""
+    branch = _automatic(oracle, context)
+    attempts = branch.attempts if branch else ()
+    order = tuple(dict.fromkeys(item.backend for item in attempts))
+    possible = [item.backend for item in attempts if evaluate(item.accept, context) is not Tri.NO]
+    rows: list[BackendRow] = []
+    for name in _backends(oracle, order) if devices is not None else ():
+        assert devices is not None
+        if name not in devices:
+            devices[name] = _device_of(oracle, name, open_context)
+        rows.append(_row(oracle, name, order, devices[name]))
+    return OracleView(
+        id=oracle.id,
+        flag=oracle.flag,
+        order=order,
+        eligible=tuple(dict.fromkeys(possible)),
+        rows=tuple(rows),
+        source=branch.source if branch else oracle.source,
+        case=case.name,
+        forced=branch.selected if branch and not order else "",
+    )
+
+
+def _automatic(oracle: Oracle, context: Context) -> Branch | None:
+    """The branch of an ordinary deployment that names no backend."""
+    for branch in oracle.branches:
+        answer = evaluate(branch.when, context)
+        if answer is Tri.YES and (branch.attempts or branch.selected):
+            return branch
+    return None
+
+
+def _backends(oracle: Oracle, order: tuple[str, ...]) -> tuple[str, ...]:
+    """Those in the order, then the other members, listed kernels and targets of flag values."""
+    members = [item.name for item in oracle.members if not item.alias_of]
+    named: list[str] = []
+    if not members:
+        named = [name for item in oracle.cli for name in item.targets if name in oracle.listed]
+    return tuple(dict.fromkeys((*order, *members, *oracle.listed, *named)))
+
+
+class _Device(NamedTuple):
+    """What the classes behind a backend say to a device."""
+
+    answer: DeviceAnswer
+    gates: tuple[str, ...]
+    implementations: tuple[str, ...]
+    source: Source
+
+
+def _device_of(oracle: Oracle, backend: str, context: Context) -> _Device:
+    attempts = list(_attempts(oracle, backend))
+    implementations = _implementations(oracle, backend, attempts)
+    answer, gates = _device(implementations, attempts, context)
+    source = attempts[0].source if attempts else oracle.source
+    return _Device(answer, gates, implementations, source)
+
+
+def _row(oracle: Oracle, backend: str, order: tuple[str, ...], device: _Device) -> BackendRow:
+    member = next((item for item in oracle.members if item.name == backend), None)
+    names = {backend, *(item.name for item in oracle.members if item.alias_of == backend)}
+    values = [item.name for item in oracle.cli if names & set(item.targets)]
+    if oracle.flag == "--attention-backend":
+        values = sorted(names & {item.name for item in oracle.members})
+    return BackendRow(
+        backend=backend,
+        exists=member is not None or backend in oracle.listed,
+        flag_values=tuple(values),
+        automatic=order.index(backend) + 1 if backend in order else 0,
+        device=device.answer,
+        gates=device.gates,
+        implementations=device.implementations,
+        source=member.source if member else device.source,
+    )
+
+
+def _attempts(oracle: Oracle, backend: str) -> Iterator[Attempt]:
+    seen: set[tuple[str, Condition]] = set()
+    for branch in oracle.branches:
+        for item in branch.attempts:
+            if item.backend == backend and (item.implementation, item.accept) not in seen:
+                seen.add((item.implementation, item.accept))
+                yield item
+
+
+def _implementations(oracle: Oracle, backend: str, attempts: list[Attempt]) -> tuple[str, ...]:
+    dispatched = next((i.implementations for i in oracle.dispatch if i.backend == backend), ())
+    found = dict.fromkeys((*dispatched, *(item.implementation for item in attempts)))
+    return tuple(name for name in found if name)
+
+
+def _device(
+    implementations: tuple[str, ...], attempts: list[Attempt], context: Context
+) -> tuple[DeviceAnswer, tuple[str, ...]]:
+    """The best answer that one of the classes behind a backend gives."""
+    conditions: list[Condition] = [
+        Supports(name, method)
+        for name in implementations
+        for method in _ASKED
+        if context.surface.predicate(name, method) is not None
+    ]
+    if not conditions:
+        conditions = [item.accept for item in attempts if not isinstance(item.accept, Const)]
+    found: dict[DeviceAnswer, tuple[str, ...]] = {}
+    for name in implementations or ("",):
+        own = [
+            item
+            for item in conditions
+            if not isinstance(item, Supports) or not name or item.implementation == name
+        ]
+        if own:
+            answer, gates = _all(own, context)
+            if answer not in found or len(gates) < len(found[answer]):
+                found[answer] = gates
+    for answer in (DeviceAnswer.YES, DeviceAnswer.DEPENDS, DeviceAnswer.UNREAD, DeviceAnswer.NO):
+        if answer in found:
+            return answer, found[answer]
+    return DeviceAnswer.UNREAD, ()
+
+
+def _all(conditions: list[Condition], context: Context) -> tuple[DeviceAnswer, tuple[str, ...]]:
+    """Whether all hold, with every property of the model left open."""
+    gates: list[str] = []
+    for item in conditions:
+        if evaluate(item, context) is Tri.NO:
+            return DeviceAnswer.NO, ()
+        gates.extend(_gates(item, context))
+    names = tuple(dict.fromkeys(gates))
+    if any(name.startswith("unread:") for name in names):
+        return DeviceAnswer.UNREAD, names
+    return (DeviceAnswer.DEPENDS, names) if names else (DeviceAnswer.YES, ())
+
+
+def _gates(item: Condition, context: Context) -> Iterator[str]:
+    """The open gates that an answer hangs on; properties of the model are none."""
+    yield from _named(open_leaves(item, context), context)
+
+
+def _named(found: tuple[Leaf, ...], context: Context) -> Iterator[str]:
+    for leaf in found:
+        if isinstance(leaf, Gate):
+            yield leaf.name
+        elif isinstance(leaf, Opaque):
+            yield render_leaf(leaf)
+        elif isinstance(leaf, Supports):
+            predicate = context.surface.predicate(leaf.implementation, leaf.method)
+            if predicate is not None:
+                yield from _asked(predicate, context.under(leaf))
+
+
+def _asked(predicate: Predicate, context: Context) -> Iterator[str]:
+    for decision, answer in context.possible(predicate):
+        if answer is Tri.UNKNOWN:
+            inner = open_leaves(decision.when, context)
+            if decision.accepts or _of_the_device(inner):
+                yield from _named(inner, context)
+
+
+def _of_the_device(found: tuple[Leaf, ...]) -> bool:
+    """A refusal that hangs on gates alone; what asks about the model is no device rule."""
+    kinds = {type(leaf) for leaf in found}
+    return not kinds & {Setting, Supports} and kinds != {Opaque}
