@@ -335,6 +335,39 @@ def test_an_archive_of_several_images_needs_a_name(folder: ImageFolder, tmp_path
     artifact.close()
 
 
+def test_one_image_under_two_names_is_one(folder: ImageFolder) -> None:
+    layer = folder.layer(base_entries())
+    for tag in ("one", "two"):
+        folder.image([layer], name=tag)
+    assert opened(folder).source.parts().tags == ("one",)
+
+
+DOCKER = """#!/bin/sh
+case "$1 $2" in
+"image save") [ "$3" = vllm:test ] && exec cat {archive}; echo "No such image: $3" >&2; exit 1;;
+"inspect --type") echo '[{{"Image": "vllm:test"}}]';;
+esac
+"""
+
+
+def test_the_engine_s_own_program(
+    folder: ImageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = folder.write_saved(small_image(folder, VLLM), tmp_path / "saved.tar")
+    program = tmp_path / "bin" / "docker"
+    program.parent.mkdir()
+    program.write_text(DOCKER.format(archive=archive))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    for reference in ("image:engine:vllm:test", "container:qwen"):
+        subject, artifact = open_artifact(reference)
+        assert subject.identity.startswith("image:sha256:")
+        assert artifact.read("vllm/_version.py") == STAMP
+        artifact.close()
+    with pytest.raises(UnreachableError, match="No such image: vllm:absent"):
+        open_artifact("image:engine:vllm:absent")
+
+
 def test_what_is_no_image_is_said(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(images.tar_bytes(images.files({"a.txt": b"a"})))
     (tmp_path / "y.tar").write_bytes(b"no tar" * 1000)

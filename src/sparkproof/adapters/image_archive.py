@@ -312,10 +312,11 @@ def _from_layout(
     entries = _entries(data, name)
     images = [entry for entry in entries if not entry.attestation]
     named = [e for e in images if wanted and wanted in (e.name, e.descriptor.digest)]
-    if not named and (wanted or len({e.name for e in images}) > 1):
+    if not named and (wanted or _ambiguous(images)):
         names = ", ".join(e.name or e.descriptor.digest[:19] for e in images) or "nothing"
         raise FormatError(f"holds {names}", where=name, hint=_which(name))
-    chosen = choose_platform(tuple(named or images), architecture, name)
+    once = {entry.descriptor.digest: entry for entry in reversed(named or images)}
+    chosen = choose_platform(tuple(once.values()), architecture, name)
     index_digest = ""
     for _ in range(_MAX_INDEX_DEPTH):
         where = f"{name}!{chosen.descriptor.digest[:19]}"
@@ -326,6 +327,12 @@ def _from_layout(
         inner = choose_platform(document, architecture, where)
         chosen = PlatformEntry(inner.descriptor, name=chosen.name)
     raise FormatError("indexes are nested too deeply", where=name)
+
+
+def _ambiguous(images: list[PlatformEntry]) -> bool:
+    """Several names for several images; one image under two names is one image."""
+    names = {entry.name for entry in images}
+    return len(names) > 1 and len({entry.descriptor.digest for entry in images}) > 1
 
 
 def _from_manifest(

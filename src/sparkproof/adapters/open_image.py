@@ -75,6 +75,8 @@ def identify_image(
 
 
 def _source(ref: Ref, target: Target, *, offline: bool, engine: Engine | None) -> ImageSource:
+    if ref.kind is not RefKind.IMAGE:
+        raise UsageError(f"`{ref.display}` is no image", hint="`sparkproof wheel` looks into it")
     architecture = _ARCHITECTURES.get(target.platform, target.platform)
     value = ref.value
     if ref.form is RefForm.PATH:
