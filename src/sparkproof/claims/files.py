@@ -38,8 +38,7 @@ def file_present(material: Material, probe: FilePresent) -> Told:
     """Paths of members."""
     if material.artifact is None:
         return untold(NO_FILES)
-    paths = (member.path for member in material.artifact.members())
-    found = next((path for path in paths if fnmatchcase(path, probe.pattern)), "")
+    found = next((path for path in material.paths if fnmatchcase(path, probe.pattern)), "")
     return told(bool(found), probe.expect, found, f"no file {probe.pattern}")
 
 
@@ -48,9 +47,9 @@ def source_text(material: Material, probe: SourceText) -> Told:
     if material.artifact is None:
         return untold(NO_FILES)
     paths = [
-        member.path
-        for member in material.artifact.members()
-        if any(fnmatchcase(member.path, pattern) for pattern in probe.members)
+        path
+        for short, path in material.paths.items()
+        if any(fnmatchcase(short, pattern) for pattern in probe.members)
     ]
     if not paths:
         return untold(f"no file {' or '.join(probe.members)} in this artifact")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sparkproof.core.claims import Told
 from sparkproof.core.condition import Tri
@@ -15,6 +16,8 @@ from sparkproof.core.ports import Artifact
 from sparkproof.facts.claim_probes import Pick
 
 NO_CODE = "the artifact's device code was not read"
+_PACKAGE = "vllm/__init__.py"
+_MARK = f"/{_PACKAGE}"
 NO_FILES = "only the artifact itself tells, and it was not opened"
 
 
@@ -28,6 +31,7 @@ class Material:
         archs: labels of its machine code and PTX, e.g. ``sm_120f``; None likewise.
         artifact: its files; None where only a surface is at hand.
         pick: walks an oracle; None where nobody can.
+        texts: members that were read already, blanks folded.
     """
 
     surface: ReleaseSurface | None = None
@@ -36,7 +40,15 @@ class Material:
     artifact: Artifact | None = None
     pick: Callable[[ReleaseSurface, Pick], Told] | None = None
     texts: dict[str, str] = field(default_factory=dict)
-    """Members that were read already, blanks folded."""
+
+    @cached_property
+    def paths(self) -> Mapping[str, str]:
+        """Members by their path from the folder that holds the package, wherever that lies."""
+        assert self.artifact is not None
+        found = [member.path for member in self.artifact.members()]
+        heads = [path.removesuffix(_PACKAGE) for path in found if f"/{path}".endswith(_MARK)]
+        head = min(heads, key=lambda text: (text.count("/"), text), default="")
+        return {path.removeprefix(head): path for path in found}
 
     def text(self, path: str) -> str:
         """A member's text with its blanks folded; "" where it can't be read as text."""
@@ -58,3 +70,12 @@ def told(seen: bool, expect: bool, yes: str, no: str, *evidence: Evidence) -> To
 def untold(why: str) -> Told:
     """The outcome of a question that could not be answered."""
     return Told(Tri.UNKNOWN, why)
+
+
+def in_package(surface: ReleaseSurface, path: str) -> str:
+    """The path from the folder that holds the package."""
+    metadata = surface.source.path
+    head = metadata.removesuffix(_PACKAGE)
+    if head == metadata:
+        head = "/".join(metadata.split("/")[:-2])
+    return path.removeprefix(f"{head.rstrip('/')}/") if head else path

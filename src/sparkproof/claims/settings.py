@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from sparkproof.claims.material import told, untold
+from sparkproof.claims.material import in_package, told, untold
 from sparkproof.core.claims import Told
 from sparkproof.core.observations.release_surface import Option, Pin, ReleaseSurface
 from sparkproof.facts.claim_probes import (
@@ -132,5 +132,7 @@ def library_present(surface: ReleaseSurface, probe: LibraryPresent) -> Told:
     """Whether a compiled member matches."""
     if not surface.libraries:
         return untold("no compiled member was listed")
-    found = [path for path in surface.libraries if fnmatchcase(path, probe.pattern)]
+    found = [
+        path for path in surface.libraries if fnmatchcase(in_package(surface, path), probe.pattern)
+    ]
     return told(bool(found), probe.expect, ", ".join(found), f"no library {probe.pattern}")

@@ -42,7 +42,7 @@ COMMANDS = (
         "look",
         _P + "release",
         "Show what a vLLM release says about itself, and what changed",
-        ("show",),
+        ("show", "diff"),
     ),
     CommandEntry(
         "checkpoint", "look", _P + "checkpoint", "Show what a checkpoint declares and stores"

@@ -9,7 +9,7 @@ from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.open_artifact import open_artifact, reopen
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.claims.material import Material
-from sparkproof.core.ports import Artifact, Progress
+from sparkproof.core.ports import Artifact, PassingArtifact, Progress
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
@@ -60,13 +60,16 @@ def claim_material(
 def _read(
     subject: Subject, artifact: Artifact, device: Hardware, code_wanted: bool, progress: Progress
 ) -> tuple[Subject, Material, tuple[Unknown, ...]]:
+    passing = None
+    if code_wanted and isinstance(artifact, PassingArtifact):  # its streams pass once: code first
+        passing = read_device_code(artifact, device.capability, progress)
     surface = read_surface(artifact)
     if not code_wanted:
         material = Material(surface=surface, artifact=artifact, pick=ClaimWalk())
         return subject, material, surface.unknowns
     location = artifact.location
     doors = [lambda: reopen(location)] if location else []
-    code = read_device_code(artifact, device.capability, progress, more_doors=doors)
+    code = passing or read_device_code(artifact, device.capability, progress, more_doors=doors)
     entries = [e for library in code.libraries for c in library.containers for e in c.entries]
     entries += [item.entry for item in code.loose]
     has_code = bool(entries)

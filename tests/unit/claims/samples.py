@@ -37,7 +37,7 @@ from sparkproof.core.observations.release_surface import (
 from sparkproof.facts import claim_probes as probes
 from sparkproof.testing.artifacts import MemoryArtifact
 
-AT = Source("vllm/x.py", 7, "x")
+AT = Source("vllm-9.9.9.dist-info/METADATA", 7, "x")
 OTHER = "something-else"
 
 

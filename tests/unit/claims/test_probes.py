@@ -9,7 +9,7 @@ from tests.unit.claims.samples import AT, BY_KIND, material_for, surface
 from sparkproof.claims import Material, answer_claim, answer_probe
 from sparkproof.core.claims import ClaimAnswer
 from sparkproof.core.condition import Tri
-from sparkproof.core.observations.release_surface import Option, Oracle
+from sparkproof.core.observations.release_surface import Option, Oracle, Source
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts import claim_probes as probes
 from sparkproof.facts.claim import Claim, claims
@@ -121,3 +121,21 @@ def test_a_claim_about_other_releases_is_not_answered() -> None:
 def test_what_needs_a_box_says_so() -> None:
     told = answer_probe(probes.Needs(what="gpu", how="boot it"), Material())
     assert (told.as_claimed, told.seen) == (Tri.UNKNOWN, "needs a gpu: boot it")
+
+
+def test_paths_count_from_the_folder_that_holds_the_package() -> None:
+    head = "lib/python3.12/site-packages/"
+    files = {f"{head}vllm/__init__.py": b"", f"{head}vllm/config/kernel.py": b"auto"}
+    material = Material(artifact=MemoryArtifact({**files, f"{head}torch/vllm/__init__.py": b""}))
+    present = probes.FilePresent(pattern="vllm/config/kernel.py")
+    assert answer_probe(present, material).as_claimed is Tri.YES
+    text = probes.SourceText(members=("vllm/config/*.py",), text="auto")
+    told = answer_probe(text, material)
+    assert (told.as_claimed, told.evidence[0].where) == (
+        Tri.YES,
+        f"{head}vllm/config/kernel.py",
+    )
+    metadata = Source(f"{head}vllm-9.9.9.dist-info/METADATA", 3)
+    seen = msgspec.structs.replace(surface(libraries=(f"{head}vllm/_C.abi3.so",)), source=metadata)
+    library = probes.LibraryPresent(pattern="vllm/_C.abi3.so")
+    assert answer_probe(library, Material(surface=seen)).as_claimed is Tri.YES
