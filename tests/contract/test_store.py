@@ -168,7 +168,7 @@ def test_a_receipt_is_never_overwritten(
 ) -> None:
     _, path = store.append(sealer("one"))
     before = path.read_bytes()
-    monkeypatch.setattr(ReceiptStore, "_files", lambda _self: [])
+    monkeypatch.setattr(ReceiptStore, "files", lambda _self: [])
     monkeypatch.setattr(ReceiptStore, "head", lambda _self: "")
     with pytest.raises(UnreachableError, match="exists"):
         store.append(sealer("one"))

@@ -60,7 +60,7 @@ class ReceiptStore:
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._lock():
-                files = self._files()
+                files = self.files()
                 receipt = seal(self._tip(files))
                 sequence = _sequence(files[-1]) + 1 if files else 1
                 short = receipt.hash.removeprefix("sha256:")[:_SHORT]
@@ -86,7 +86,7 @@ class ReceiptStore:
 
     def read_all(self) -> Iterator[tuple[str, Receipt | FormatError]]:
         """Every receipt, oldest first; an unreadable one comes as its error."""
-        for path in self._files():
+        for path in self.files():
             try:
                 yield path.name, self._read(path)
             except FormatError as error:
@@ -112,7 +112,7 @@ class ReceiptStore:
         return path.name, receipt
 
     def _match(self, reference: str) -> Path:
-        files = self._files()
+        files = self.files()
         if reference == "latest" and files:
             return files[-1]
         wanted = reference.removeprefix("sha256:")
@@ -146,7 +146,7 @@ class ReceiptStore:
         except OSError as error:
             raise UnreachableError(f"can't read {name}: {error.strerror or error}") from error
 
-    def _files(self) -> list[Path]:
+    def files(self) -> list[Path]:
         """The receipts in the order they were written; none where there is no store yet.
 
         Raises:

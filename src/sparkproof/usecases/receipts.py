@@ -6,12 +6,13 @@ import re
 
 import msgspec
 
+from sparkproof.adapters.receipt_index import ReceiptIndex
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.report import Report
-from sparkproof.core.results.receipts import ReceiptList, ReceiptRow, ReceiptView, Verification
+from sparkproof.core.results.receipts import ReceiptList, ReceiptView, Verification
 from sparkproof.core.units import plural
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
@@ -21,33 +22,16 @@ from sparkproof.usecases.envelope import make_report
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
-def list_receipts(store: ReceiptStore) -> Report[ReceiptList]:
-    """Every receipt of the store; unreadable ones are unknowns."""
-    rows: list[ReceiptRow] = []
-    unknowns: list[Unknown] = []
-    for name, item in store.read_all():
-        if isinstance(item, FormatError):
-            unknowns.append(Unknown.from_error(item, "receipt"))
-        else:
-            rows.append(_row(name, item))
-    head = store.head()
+def list_receipts(store: ReceiptStore, command: str = "") -> Report[ReceiptList]:
+    """Every receipt of the store, or those of one command; unreadable ones are unknowns."""
+    with ReceiptIndex(store) as index:
+        rows, broken = index.rows(command)
     return make_report(
         "receipt list",
-        ReceiptList(store.name, head, tuple(rows)),
+        ReceiptList(store.name, store.head(), rows),
         verdict=Verdict.PASS,
         summary=f"{plural(len(rows), 'receipt')} in {store.name}",
-        unknowns=tuple(unknowns),
-    )
-
-
-def _row(name: str, receipt: Receipt) -> ReceiptRow:
-    return ReceiptRow(
-        file=name,
-        hash=receipt.hash,
-        command=receipt.command,
-        created_at=receipt.created_at,
-        verdict=receipt.verdict.value,
-        summary=_summary(receipt),
+        unknowns=tuple(Unknown.from_error(error, "receipt") for error in broken),
     )
 
 

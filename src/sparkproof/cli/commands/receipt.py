@@ -1,4 +1,4 @@
-"""``sparkproof receipt list|show|verify``."""
+"""``sparkproof receipt list|show|export|verify``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from sparkproof.cli.options import output_options
 
+_OUT = click.Path(dir_okay=False, path_type=Path)
 store_option = click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -25,16 +26,17 @@ def command() -> None:
 
 
 @command.command("list")
+@click.option("--command", "of", default="", metavar="NAME", help="Only those of this command.")
 @store_option
 @output_options
-def list_command(store: Path | None, as_json: bool, verbose: bool) -> None:
+def list_command(of: str, store: Path | None, as_json: bool, verbose: bool) -> None:
     """List the receipts, oldest first."""
     from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.receipts_text import render_list  # noqa: PLC0415
     from sparkproof.usecases.receipts import list_receipts  # noqa: PLC0415
 
-    report = list_receipts(ReceiptStore(store or default_folder()))
+    report = list_receipts(ReceiptStore(store or default_folder()), of)
     raise SystemExit(emit(report, render_list, as_json=as_json, verbose=verbose, judges=False))
 
 
@@ -51,6 +53,35 @@ def show_command(receipt: str, store: Path | None, as_json: bool, verbose: bool)
 
     report = show_receipt(ReceiptStore(store or default_folder()), receipt)
     raise SystemExit(emit(report, render_view, as_json=as_json, verbose=verbose, judges=False))
+
+
+@command.command("export")
+@click.argument("receipt", default="latest")
+@click.option("--html", type=_OUT, help="Write a page, with plots where there are figures.")
+@click.option("--csv", type=_OUT, help="Write a benchmark's requests, one a row.")
+@store_option
+@output_options
+def export_command(
+    receipt: str,
+    html: Path | None,
+    csv: Path | None,
+    store: Path | None,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Write a receipt as a page, or a benchmark's requests as a table."""
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.export import render_export  # noqa: PLC0415
+    from sparkproof.usecases.receipt_export import read_report, write_export  # noqa: PLC0415
+
+    out = html or csv
+    if out is None or (html and csv):
+        raise click.UsageError("give either --html FILE or --csv FILE")
+    kind = "html" if html else "csv"
+    name, kept = read_report(ReceiptStore(store or default_folder()), receipt, rows=kind == "csv")
+    report = write_export(name, kept.receipt, out, kind, render_export(kept, kind))
+    raise SystemExit(emit(report, lambda _: (), as_json=as_json, verbose=verbose, judges=False))
 
 
 @command.command("verify")

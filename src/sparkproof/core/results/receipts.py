@@ -43,8 +43,24 @@ class Verification(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     noted_head: str
 
 
+class ReceiptExport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was written out of a receipt.
+
+    Attributes:
+        file: it was written to.
+        kind: ``html`` or ``csv``.
+        size_bytes: of the file.
+    """
+
+    receipt: str
+    file: str
+    kind: str
+    size_bytes: int
+
+
 DOCUMENTS = {
     "receipt list": ReceiptList,
     "receipt show": ReceiptView,
     "receipt verify": Verification,
+    "receipt export": ReceiptExport,
 }
