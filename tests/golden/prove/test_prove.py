@@ -7,8 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
+from sparkproof.core.report import Report
+from sparkproof.core.results.proof import ProofResult
 from sparkproof.usecases import looking
 
 ROOT = Path(__file__).parents[3]
@@ -111,4 +114,5 @@ def test_prove(case: Case, wheel: Path, cli: Cli, golden: Golden) -> None:
     if case.name in WITH_JSON:
         code, out, _ = cli(*line, "--json", *case.arguments)
         assert code == case.code
+        assert msgspec.json.decode(out, type=Report[ProofResult]).result is not None
         golden(f"{case.name}.json", stable(out))
