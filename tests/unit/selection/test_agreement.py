@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.selection_agreement import AGREE, DISAGREE, Boot, load_boots, predictions
+
 from sparkproof.facts.surfaces import shipped_surfaces
 
 SHIPPED = [
