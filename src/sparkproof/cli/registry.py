@@ -26,6 +26,7 @@ COMMANDS = (
     CommandEntry("prove", "prove", _P + "prove", "Prove a deployment before it is deployed"),
     CommandEntry("select", "prove", _P + "select", "Show which kernel each layer gets, and why"),
     CommandEntry("fit", "prove", _P + "fit", "Plan the KV pool to the digit, and the memory"),
+    CommandEntry("suggest", "prove", _P + "suggest", "Suggest a first deployment, proven"),
     CommandEntry(
         "upgrade", "prove", _P + "upgrade", "Show what another release does to your deployments"
     ),

@@ -15,6 +15,7 @@ from sparkproof.core.observations.release_surface import (
     Dispatch,
     Member,
     Oracle,
+    Source,
 )
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.release_layout import OracleLayout
@@ -128,11 +129,23 @@ class OracleReader:
         for path in self._layout.assume_none:
             assume[Setting(path, "==", None)] = True
             assume[Setting(path)] = False
-        return read_branches(self._session, function, assume)
+        branches = read_branches(self._session, function, assume)
+        self._ask_selected(function, branches)
+        return branches
+
+    def _ask_selected(self, function: FuncValue, branches: tuple[Branch, ...]) -> None:
+        """Also classes that are taken without a walk have a rule of their own."""
+        module = self._session.table.get(function.module)
+        run = Run(self._session, Trace([]))
+        for name in {branch.implementation for branch in branches if branch.selected}:
+            if module is not None and name in module.bindings:
+                value = run.module_name(module.name, name)
+                if isinstance(value, ClassValue):
+                    self._session.asked.setdefault((name, self._layout.ask), value)
 
     def _members(self, module: Module) -> tuple[Member, ...]:
         if not self._layout.enum or self._layout.enum not in module.bindings:
-            return ()
+            return self._kernels(module)
         run = Run(self._session, Trace([]))
         owner = run.module_name(module.name, self._layout.enum)
         if not isinstance(owner, ClassValue) or not classes.is_enum(run, owner):
@@ -143,6 +156,35 @@ class OracleReader:
         mine = {*_names(run.module_name(module.name, self._layout.listed))}
         mine |= {name for item in self._cli(module) for name in item.targets}
         return tuple(item for item in members if item.name in mine)
+
+    def _kernels(self, module: Module) -> tuple[Member, ...]:
+        """Where there is no enumeration: listed classes, and their like that a flag names."""
+        if self._layout.listed not in module.bindings:
+            return ()
+        run = Run(self._session, Trace([]))
+        listed = _classes_in(run.module_name(module.name, self._layout.listed))
+        own = {item.name for item in listed}
+        bases = {
+            base
+            for item in listed
+            for base in classes.lineage(run, item)[1:2]
+            if base.name not in own
+        }
+        node = self._cli_table(module)
+        named = _classes_in(run.evaluate(node, run.frame(module))) if node is not None else []
+        found = dict.fromkeys(listed)
+        found.update(
+            dict.fromkeys(item for item in named if bases & set(classes.lineage(run, item)))
+        )
+        for item in found:
+            self._session.asked.setdefault((item.name, self._layout.ask), item)
+        return tuple(
+            Member(item.name, item.name, self._source_of(run, module, item)) for item in found
+        )
+
+    def _source_of(self, run: Run, module: Module, item: ClassValue) -> Source:
+        found = classes.class_node(run, item)
+        return found[0].source(found[1], item.name) if found else module.source(None, item.name)
 
     def _dispatch(self, module: Module) -> tuple[Dispatch, ...]:
         if not self._layout.dispatch or self._layout.dispatch not in module.bindings:
@@ -189,15 +231,18 @@ class OracleReader:
         name = self._layout.cli
         if not name or name not in module.bindings:
             return ()
-        statement = module.bindings[name][-1]
         run = Run(self._session, Trace([]))
-        node = _mapping_in(statement)
+        node = self._cli_table(module)
         if node is None:
             raise FormatError("no mapping of flag values", where=f"{module.path}:{name}")
         table = run.evaluate(node, run.frame(module))
         assert isinstance(table, Table)
         source = module.source(node, name)
         return tuple(CliName(text_of(key), _names(value), source) for key, value in table.items)
+
+    def _cli_table(self, module: Module) -> ast.Dict | None:
+        found = module.bindings.get(self._layout.cli)
+        return _mapping_in(found[-1]) if found else None
 
     def _callers(self, function: FuncValue) -> tuple[Caller, ...]:
         found: list[Caller] = []
@@ -271,6 +316,19 @@ def _class_names(value: Value | None) -> tuple[str, ...]:
     if isinstance(value, Foreign) and not value.called:
         return (value.name.rsplit(".", 1)[-1],)
     return ()
+
+
+def _classes_in(value: Value) -> list[ClassValue]:
+    """Classes in a list, or in a dict's lists; of a dict by platform, CUDA's."""
+    if isinstance(value, ClassValue):
+        return [value]
+    if isinstance(value, Seq):
+        return [name for item in value.values for name in _classes_in(item)]
+    if isinstance(value, Table):
+        rows = value.items
+        cuda = [v for k, v in rows if isinstance(k, EnumValue) and k.name == "CUDA"]
+        return [name for v in cuda or [v for _, v in rows] for name in _classes_in(v)]
+    return []
 
 
 def _names(value: Value) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from sparkproof.release.symbolic.interpreter import Session
 
 
 def read_pinned(session: Session, layout: PinnedLayout) -> Pinned | Unknown | None:
-    """The kernel that a loader class names; None where the release has no such class, or where it asks."""
+    """The kernel that a loader class names; None where there is no such class, or where it asks."""
     module_name, name = layout.place.split(":")
     module = session.table.get(module_name)
     if module is None or name not in module.bindings:

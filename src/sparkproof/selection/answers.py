@@ -190,12 +190,11 @@ def _automatic(oracle: Oracle, context: Context) -> Branch | None:
 
 
 def _backends(oracle: Oracle, order: tuple[str, ...]) -> tuple[str, ...]:
-    """Those in the order, then the other members, listed kernels and targets of flag values."""
+    """Those in the order, then other members and whatever some way through can end in."""
     members = [item.name for item in oracle.members if not item.alias_of]
-    named: list[str] = []
-    if not members:
-        named = [name for item in oracle.cli for name in item.targets if name in oracle.listed]
-    return tuple(dict.fromkeys((*order, *members, *oracle.listed, *named)))
+    reached = [item.backend for branch in oracle.branches for item in branch.attempts]
+    reached += [branch.selected for branch in oracle.branches if branch.selected]
+    return tuple(dict.fromkeys((*order, *members, *oracle.listed, *reached)))
 
 
 class _Device(NamedTuple):
@@ -223,7 +222,7 @@ def _row(oracle: Oracle, backend: str, order: tuple[str, ...], device: _Device) 
         values = sorted(names & {item.name for item in oracle.members})
     return BackendRow(
         backend=backend,
-        exists=member is not None or backend in oracle.listed,
+        exists=member is not None or bool(device.implementations),
         flag_values=tuple(values),
         automatic=order.index(backend) + 1 if backend in order else 0,
         device=device.answer,
@@ -244,8 +243,11 @@ def _attempts(oracle: Oracle, backend: str) -> Iterator[Attempt]:
 
 def _implementations(oracle: Oracle, backend: str, attempts: list[Attempt]) -> tuple[str, ...]:
     dispatched = next((i.implementations for i in oracle.dispatch if i.backend == backend), ())
-    found = dict.fromkeys((*dispatched, *(item.implementation for item in attempts)))
-    return tuple(name for name in found if name)
+    selected = [item.implementation for item in oracle.branches if item.selected == backend]
+    members = [item.name for item in oracle.members if item.name == backend]
+    named = [] if oracle.dispatch else members
+    found = (*dispatched, *(item.implementation for item in attempts), *selected, *named)
+    return tuple(name for name in dict.fromkeys(found) if name)
 
 
 def _device(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from sparkproof.cli.options import device_option, offline_option, output_options
@@ -76,3 +78,40 @@ def show(
         progress=make_progress(quiet=as_json),
     )
     raise SystemExit(emit(report, render_release, as_json=as_json, verbose=verbose))
+
+
+@command.command("diff")
+@click.argument("before")
+@click.argument("after")
+@click.argument("vllm_args", nargs=-1, type=click.UNPROCESSED)
+@device_option
+@offline_option
+@output_options
+def diff(
+    before: str,
+    after: str,
+    vllm_args: tuple[str, ...],
+    device: str,
+    offline: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Show what changes from BEFORE to AFTER on a device, worst first.
+
+    Behind `--` stand your own vLLM arguments: what touches them is marked as yours.
+    """
+    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.release_diff_text import render_diff  # noqa: PLC0415
+    from sparkproof.usecases.release_diff import compare_releases  # noqa: PLC0415
+
+    report = compare_releases(
+        before,
+        after,
+        device=device,
+        arguments=vllm_args,
+        offline=offline,
+        progress=make_progress(quiet=as_json),
+    )
+    draw = partial(render_diff, verbose=verbose)
+    raise SystemExit(emit(report, draw, as_json=as_json, verbose=verbose))
