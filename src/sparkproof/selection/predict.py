@@ -239,7 +239,8 @@ class _Predictor:
         how, why = self._how(oracle, branch)
         if branch.selected:
             return self._forced(oracle, subject, branch, how, why)
-        steps = walk(branch, self.context)
+        beyond = oracle.id in (ATTENTION, LATENT_ATTENTION)
+        steps = walk(branch, self.context, beyond=beyond)
         if how is not How.AUTO:
             steps = (*steps, *bypassed(oracle, {step.backend for step in steps}, why))
         taken = next((step for step in steps if step.outcome is Outcome.TAKEN), None)

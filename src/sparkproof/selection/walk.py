@@ -25,13 +25,18 @@ MAX_BLAMED = 4
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-def walk(branch: Branch, context: Context) -> tuple[Step, ...]:
-    """The steps of a branch; candidates of one backend that follow each other are one step."""
+def walk(branch: Branch, context: Context, *, beyond: bool = False) -> tuple[Step, ...]:
+    """The steps of a branch; candidates of one backend that follow each other are one step.
+
+    Args:
+        beyond: ask those after the pick too, as a release does that lists every valid one.
+    """
     steps: list[Step] = []
     settled = False
     for group in _groups(branch.attempts):
         if settled:
-            steps.append(_not_reached(group))
+            asked = beyond and all(evaluate(item.accept, context) is Tri.NO for item in group)
+            steps.append(_refused(group, context) if asked else _not_reached(group))
             continue
         step = _step(group, context, after_open=any(_is_open(item) for item in steps))
         settled = step.outcome is Outcome.TAKEN or step.reason.startswith("taken if")
