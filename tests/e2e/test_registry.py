@@ -7,15 +7,17 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from tests.contract.images import metadata, small_image
+from tests.contract.images import CONFIG as CONFIG_OF_IMAGE
+from tests.contract.images import SITE, base_entries, metadata, script, small_image
 from tests.e2e.conftest import Run
 
+from sparkproof.testing import images
 from sparkproof.testing.images import Image, ImageFolder
 
 pytestmark = [pytest.mark.e2e, pytest.mark.allow_hosts(["127.0.0.1"])]
@@ -126,16 +128,42 @@ def test_the_same_from_the_registry_and_from_its_archives(
         assert answer["criteria"] == first["criteria"], name
 
 
+@pytest.mark.artifact
+def test_a_real_wheel_is_judged_alike_in_every_form(
+    run: Run, registry: str, tmp_path: Path, real_wheel: Callable[..., Path]
+) -> None:
+    wheel = real_wheel("vllm==0.33.0")
+    folder = ImageFolder(tmp_path / "image")
+    layers = [
+        folder.layer(base_entries(), "ADD rootfs"),
+        folder.layer(images.wheel_at(wheel, SITE), "RUN pip install vllm"),
+        folder.layer(script()),
+    ]
+    image = folder.image(layers, name="vllm/vllm-openai:v0.33.0", **CONFIG_OF_IMAGE)
+    push_image(registry, folder, image, "v0.33.0")
+    done = run("wheel", str(wheel), "--json")
+    own = json.loads(done.stdout)["result"]
+    for place in (
+        f"{registry}/vllm/vllm-openai:v0.33.0",
+        str(folder.folder),
+        str(folder.write_saved(image, tmp_path / "saved.tar")),
+    ):
+        answer = looked(run, place)
+        assert answer["result"]["code"] == own, place
+        assert answer["verdict"] == "pass", place
+        assert answer["result"]["image"]["vllms"][0]["version"] == "0.33.0"
+
+
 def test_an_index_and_a_tag_that_has_gone_on(run: Run, registry: str, tmp_path: Path) -> None:
     folder = ImageFolder(tmp_path / "image")
-    images = {
+    made = {
         architecture: small_image(folder, FILES, architecture=architecture)
         for architecture in ("amd64", "arm64")
     }
-    for image in images.values():
+    for image in made.values():
         push_image(registry, folder, image, image.manifest)
     for tag in ("v0.33.0", "v0.34.0"):
-        push(registry, folder, [], tag, folder.index_of(images))
+        push(registry, folder, [], tag, folder.index_of(made))
     answer = looked(run, f"{registry}/vllm/vllm-openai:v0.33.0")
     assert answer["result"]["image"]["architecture"] == "arm64"
     assert answer["result"]["newer"] == ["v0.34.0"]
