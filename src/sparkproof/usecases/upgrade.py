@@ -99,6 +99,7 @@ def upgrade(
         cache=cache,
         offline=offline,
         progress=progress or NoProgress(),
+        attention=[parse_selection_args(item.args).attention_backend for item in deployments],
     )
     by_number = is_number(to)
     after = opener.open(to, by_number=by_number)

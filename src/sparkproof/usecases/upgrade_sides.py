@@ -71,6 +71,7 @@ class Opener:
         cache: ArtifactCache | None,
         offline: bool,
         progress: Progress,
+        attention: Sequence[str] = (),
     ) -> None:
         self._capability = capability
         self._box = box
@@ -79,6 +80,7 @@ class Opener:
         self._cache = cache
         self._offline = offline
         self._progress = progress
+        self._attention = tuple(sorted({name.upper() for name in attention if name}))
         self._open: dict[tuple[str, bool], Side] = {}
 
     def open(self, reference: str, *, by_number: bool) -> Side:
@@ -125,8 +127,15 @@ class Opener:
             whole=True,
         )
         try:
-            seen = see_artifact(artifact, self._capability, box, self._profiles, self._progress)
-            surface = read_surface(artifact, whole=True)
+            seen = see_artifact(
+                artifact,
+                self._capability,
+                box,
+                self._profiles,
+                self._progress,
+                attention=self._attention,
+            )
+            surface = read_surface(artifact, whole=True, attention=self._attention)
         finally:
             artifact.close()
         whole = msgspec.structs.replace(seen, surface=surface)

@@ -65,7 +65,7 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
     plan, given, refusals = _plan(deployment, side.version, given_pool=given_pool)
     return msgspec.structs.replace(
         plain,
-        branches=prove_branches(look, deployment.box, arguments),
+        branches=prove_branches(look, side.seen.box_of(deployment.box), arguments),
         plan=plan,
         given_pool=given,
         refusals=refusals,
