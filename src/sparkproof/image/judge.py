@@ -168,15 +168,18 @@ def _claims(image: ImageObservation, track: TagTrack, cuda_major: str) -> Iterat
                 subject="vllm",
                 remedy="pin the digest, and write down the version that is really in it",
             )
-    cuda = claimed_cuda(track.tag)
-    if cuda and cuda_major and cuda.partition(".")[0] != cuda_major:
-        yield _finding(
-            "image/cuda-claim",
-            Severity.WARNING,
-            f"tag {track.tag} claims CUDA {cuda}, vLLM's libraries link CUDA {cuda_major}",
-            subject="vllm",
-            remedy="look for another tag of the same release",
-        )
+    for source, cuda in (
+        (f"tag {track.tag}", claimed_cuda(track.tag)),
+        ("CUDA_VERSION of its environment", image.env.get("CUDA_VERSION", "")),
+    ):
+        if cuda and cuda_major and cuda.partition(".")[0] != cuda_major:
+            yield _finding(
+                "image/cuda-claim",
+                Severity.WARNING,
+                f"{source} claims CUDA {cuda}, vLLM's libraries link CUDA {cuda_major}",
+                subject="vllm",
+                remedy="look for another tag of the same release",
+            )
 
 
 def _title(image: ImageObservation) -> str:

@@ -18,7 +18,7 @@ from sparkproof.core.observations.image import (
     ToolSeen,
     VllmSeen,
 )
-from sparkproof.core.redaction import redact_environment, redact_text
+from sparkproof.core.redaction import redact_arguments, redact_environment, redact_text
 from sparkproof.facts.image_contents import ImageTool, image_contents
 from sparkproof.formats.core_metadata import parse_core_metadata
 from sparkproof.formats.image_parts import ImageContents
@@ -57,8 +57,8 @@ def observe_image(contents: ImageContents, name: str) -> ImageObservation:
         created=config.created,
         env=redact_environment(dict(config.env)),
         labels={key: redact_text(value) for key, value in config.labels},
-        entrypoint=config.entrypoint,
-        cmd=config.cmd,
+        entrypoint=redact_arguments(config.entrypoint),
+        cmd=redact_arguments(config.cmd),
         workdir=config.workdir,
         distribution=_distribution(contents),
         layers=tuple(_layers(contents)),

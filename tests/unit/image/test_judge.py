@@ -110,6 +110,13 @@ def test_cuda_of_the_tag() -> None:
     assert rules(image, TagTrack("v0.33.0-cu129", moving=False, age_days=1), cuda="12") == []
 
 
+def test_cuda_of_the_environment() -> None:
+    image = changed(torch_cuda="12.9", env={"CUDA_VERSION": "13.0.2"})
+    track = TagTrack("mine", moving=False, age_days=1)
+    assert rules(image, track, cuda="12") == ["cuda-claim"]
+    assert rules(changed(env={"CUDA_VERSION": "13.0.2"}), track) == []
+
+
 def test_two_copies_and_nothing_that_tells() -> None:
     other = VllmSeen("opt/x", "0.32.0", "0.32.0", "", judged=False)
     both = changed(vllms=(COPY, other), python_certain=False)
