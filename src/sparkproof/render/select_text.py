@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from sparkproof.core.field_report import DeviceClass, Effect, FieldRecord
 from sparkproof.core.results.proof import LayerProof
@@ -64,8 +65,7 @@ def _table(result: SelectResult, columns: Sequence[Selection]) -> Iterator[Line]
         rows.append(("with", *(_short_cell(" ".join(item.args)) for item in columns)))
     for assumptions in _assumed(columns):
         if assumptions:
-            told = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in assumptions.items())
-            rows.append((Span(f"if {told}", Style.STRONG),))
+            rows.append((Span(f"if {_assumption(assumptions)}", Style.STRONG),))
         rows += _layer_rows([_branch_of(item, assumptions) for item in columns])
     yield from table(rows)
 
@@ -127,9 +127,33 @@ def _short_cell(text: str) -> str:
     return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
 
 
+class _Named(NamedTuple):
+    """Layer classes of one column that share something, each with the branches it holds in."""
+
+    column: Selection
+    branches: dict[str, list[SelectionBranch]]
+
+    def add(self, proof: LayerProof, branch: SelectionBranch) -> None:
+        self.branches.setdefault(layer_name(proof), []).append(branch)
+
+    def __str__(self) -> str:
+        return ", ".join(map(self._one, self.branches))
+
+    def _one(self, name: str) -> str:
+        here = [b.assumptions for b in self.branches[name]]
+        if all(branch.assumptions in here for branch in self.column.branches):
+            return name
+        told = "; ".join(dict.fromkeys(map(_assumption, here)))
+        return f"{name} [{told}]"
+
+
+def _assumption(assumptions: dict[str, str]) -> str:
+    return ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in assumptions.items())
+
+
 def _walks(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
     """Every different walk once, with the columns and layer classes that share it."""
-    walks: dict[object, tuple[LayerProof, dict[str, list[str]]]] = {}
+    walks: dict[object, tuple[LayerProof, dict[str, _Named]]] = {}
     for column in columns:
         for branch in column.branches:
             for layer in branch.layers:
@@ -137,41 +161,35 @@ def _walks(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
                 if found is None or not found.oracle:
                     continue
                 key = (found.oracle, found.scheme, found.steps, found.error)
-                named = walks.setdefault(key, (layer.proof, {}))[1]
-                named.setdefault(column.name, []).append(_named(layer.proof, branch))
-    for proof, named in walks.values():
-        yield from render_walk(proof, _sharing(named, len(columns)), verbose=verbose)
+                sharing = walks.setdefault(key, (layer.proof, {}))[1]
+                named = sharing.setdefault(column.name, _Named(column, {}))
+                named.add(layer.proof, branch)
+    for proof, sharing in walks.values():
+        yield from render_walk(proof, _sharing(sharing, len(columns)), verbose=verbose)
     for column in columns:
         yield from _details(column, several=len(columns) > 1)
 
 
-def _named(proof: LayerProof, branch: SelectionBranch) -> str:
-    answers = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in branch.assumptions.items())
-    return f"{layer_name(proof)} [{answers}]" if answers else layer_name(proof)
-
-
-def _sharing(named: dict[str, list[str]], columns: int) -> str:
-    if columns == 1:
-        return ", ".join(dict.fromkeys(name for names in named.values() for name in names))
-    told = {owner: ", ".join(dict.fromkeys(names)) for owner, names in named.items()}
-    return "; ".join(f"{owner}: {names}" for owner, names in told.items())
+def _sharing(named: dict[str, _Named], columns: int) -> str:
+    told = (str(item) if columns == 1 else f"{owner}: {item}" for owner, item in named.items())
+    return "; ".join(told)
 
 
 def _details(column: Selection, *, several: bool) -> Iterator[Line]:
     """What stands behind the words that name trouble."""
-    told: dict[tuple[Fate, str, str], list[str]] = {}
+    told: dict[tuple[Fate, str, str], _Named] = {}
     for branch in column.branches:
         for layer in branch.layers:
             for item in layer.told:
                 if item.fate in _DETAILED:
                     key = (item.fate, item.detail, _sure(item))
-                    told.setdefault(key, []).append(_named(layer.proof, branch))
-    for (fate, detail, sure), subjects in told.items():
+                    told.setdefault(key, _Named(column, {})).add(layer.proof, branch)
+    for (fate, detail, sure), named in told.items():
         owner = f"{column.name}: " if several else ""
         yield line(
             "  ",
             Span(fate.value, _STYLES[fate]),
-            f"  {owner}{', '.join(dict.fromkeys(subjects))}: {detail}",
+            f"  {owner}{named}: {detail}",
             Span(f"  ({sure})", Style.DIM),
         )
 
@@ -250,7 +268,8 @@ def _alike(choices: Sequence[FlagChoice]) -> list[list[FlagChoice]]:
 
 
 def _change_line(verdict: Verdict, change: str) -> Line:
-    word = Span(verdict.value, VERDICT_STYLE[verdict])
+    told = "picked" if verdict is Verdict.SKIPPED else verdict.value
+    word = Span(told, VERDICT_STYLE[verdict])
     return line("  ", word, "  ", Span(change, Style.STRONG))
 
 

@@ -27,6 +27,7 @@ _FIELDS = {
 }
 _COUNTERPART = {"--moe-backend": "--linear-backend", "--linear-backend": "--moe-backend"}
 _AUTO = ("auto", "")
+_QUIET = (Verdict.PASS, Verdict.SKIPPED)
 
 
 def try_flags(
@@ -109,7 +110,7 @@ class _Tried:
             accepted=True,
             verdict=verdict,
             leads_to=_leads(layers),
-            reason="" if verdict is Verdict.PASS else _decisive(layers, verdict),
+            reason=_decisive(layers, verdict) if verdict not in _QUIET else "",
             error="; ".join(errors),
             against=tuple(self._against(layers, fallen)),
             half=value not in _AUTO and self._leaves_some(),

@@ -102,7 +102,7 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     look = seen.look_at(profile, deployment.env)
     branches = prove_branches(look, deployment.box, arguments)
     selection = Selection(
-        name=deployment.name or profile.name,
+        name=_name(deployment, profile.name),
         architectures=profile.architectures,
         method=profile.quant_method,
         release=seen.surface.version,
@@ -126,6 +126,12 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     unknowns = (*profile.unknowns, *seen.surface.unknowns, *unread)
     criteria = (*criteria_of(branches), *map(reported_criterion, reported))
     return _Column(selection, criteria, findings, unknowns, summarize(branches))
+
+
+def _name(deployment: Deployment, checkpoint: str) -> str:
+    """The deployment's, where it has one of its own; else where its checkpoint lies."""
+    here = Path(deployment.checkpoint)
+    return deployment.name if deployment.name not in ("", here.name) else str(here) or checkpoint
 
 
 def _branch(
@@ -170,13 +176,11 @@ def _report(
 
 def _names(given: Sequence[str]) -> list[str]:
     """Names that tell the columns apart, short enough for a table."""
-    short = [Path(name).name or name for name in given]
-    if len(set(short)) == len(short):
-        return short
-    long = list(given)
-    if len(set(long)) == len(long):
-        return long
-    return [f"{name} ({number})" for number, name in enumerate(short, 1)]
+    for parts in (1, 2, 3):
+        names = ["/".join(Path(name).parts[-parts:]) or name for name in given]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{Path(name).name} ({number})" for number, name in enumerate(given, 1)]
 
 
 def _summary(names: Sequence[str], columns: Sequence[_Column]) -> str:
