@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_surface import (
@@ -22,11 +22,14 @@ from sparkproof.release.oracles import OracleReader
 from sparkproof.release.parts import PartReader, Parts
 from sparkproof.release.pinned import read_pinned
 from sparkproof.release.pins import BOX, Metadata, read_metadata
-from sparkproof.release.reading import read_predicate
-from sparkproof.release.symbolic.interpreter import Session
+from sparkproof.release.reading import guarded, read_predicate
+from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.modules import ModuleTable
+from sparkproof.release.symbolic.trace import Trace
 
 PACKAGE = "vllm"
+DEVICE_RULE = "_supports_current_device"
+"""What classes of experts are asked about the device alone (vLLM 0.19.1 to 0.33.0)."""
 
 
 def read_surface(
@@ -114,6 +117,16 @@ class _SurfaceReader:
             **{name: getattr(others, name) for name in Parts.__struct_fields__},
         )
 
+    def _ask_devices(self) -> None:
+        """Also ask experts for their device rule alone: in the whole answer it stands among
+        tests of the model."""
+        run = Run(self._session, Trace([]))
+        for (name, method), owner in list(self._session.asked.items()):
+            if method == "is_supported_config":
+                with suppress(FormatError), guarded(name):
+                    if run.method(owner, DEVICE_RULE, owner) is not None:
+                        self._session.asked.setdefault((name, DEVICE_RULE), owner)
+
     def _metadata(self, target: Mapping[str, str]) -> Metadata:
         try:
             found = read_metadata(self._artifact, PACKAGE, target)
@@ -151,6 +164,7 @@ class _SurfaceReader:
 
     def _predicates(self) -> tuple[Predicate, ...]:
         found: list[Predicate] = []
+        self._ask_devices()
         for (_, method), owner in list(self._session.asked.items()):
             try:
                 found.append(read_predicate(self._session, owner, method))

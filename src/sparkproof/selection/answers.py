@@ -60,6 +60,7 @@ _ACTIVATIONS = {
     QuantScheme.FP8_BLOCK: Activations.FP8_DYNAMIC_BLOCK,
 }
 _ATTENTION = {"attention/backend": ("16-bit cache", "fp8 cache")}
+_DEVICE_RULE = "_supports_current_device"
 _ASKED = ("is_supported_config", "is_supported", "validate_configuration", "can_implement")
 
 
@@ -257,8 +258,7 @@ def _device(
     conditions: list[Condition] = [
         Supports(name, method)
         for name in implementations
-        for method in _ASKED
-        if context.surface.predicate(name, method) is not None
+        for method in _methods(context.surface, name)
     ]
     if not conditions:
         conditions = [item.accept for item in attempts if not isinstance(item.accept, Const)]
@@ -277,6 +277,13 @@ def _device(
         if answer in found:
             return answer, found[answer]
     return DeviceAnswer.UNREAD, ()
+
+
+def _methods(surface: ReleaseSurface, name: str) -> tuple[str, ...]:
+    """What a class is asked about the device: its rule alone, where it has one."""
+    if surface.predicate(name, _DEVICE_RULE) is not None:
+        return (_DEVICE_RULE,)
+    return tuple(method for method in _ASKED if surface.predicate(name, method) is not None)
 
 
 def _all(conditions: list[Condition], context: Context) -> tuple[DeviceAnswer, tuple[str, ...]]:
