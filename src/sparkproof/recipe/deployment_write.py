@@ -40,15 +40,14 @@ def _arguments(arguments: tuple[str, ...], told: Mapping[str, str]) -> Iterator[
     if not arguments:
         return
     yield "args = ["
-    group: list[str] = []
-    for word in (*arguments, ""):
-        starts = word.startswith("-") and not word[1:2].isdigit()
-        if group and (starts or not word):
-            yield from (f"  {line}" for line in _comment(told.get(group[0].partition("=")[0], "")))
-            yield "  " + " ".join(f"{_value(item)}," for item in group)
-            group = []
-        if word:
-            group.append(word)
+    groups: list[list[str]] = []
+    for word in arguments:
+        if not groups or (word.startswith("-") and not word[1:2].isdigit()):
+            groups.append([])
+        groups[-1].append(word)
+    for group in groups:
+        yield from (f"  {text}" for text in _comment(told.get(group[0].partition("=")[0], "")))
+        yield "  " + " ".join(f"{_value(item)}," for item in group)
     yield "]"
 
 

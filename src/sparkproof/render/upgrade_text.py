@@ -47,13 +47,20 @@ def _deployment(item: DeploymentUpgrade, *, verbose: bool) -> Iterator[Line]:
         yield line(Span("  wrong on both releases", Style.STRONG))
         for change in item.standing:
             yield from _change(change, verbose=verbose)
-    for step in item.steps:
-        yield line(Span(f"  {step.before} -> {step.after}", Style.STRONG))
-        for change in step.changes:
-            yield line(f"    {change.bite.value}: {change.subject}: {_arrow(change)}")
-        if not step.changes:
-            yield line(Span("    nothing that touches it", Style.DIM))
+    yield from _steps(item)
     yield from _wanted(item)
+
+
+def _steps(item: DeploymentUpgrade) -> Iterator[Line]:
+    """What each release on the way brings; those that bring nothing in one line."""
+    quiet = [step.after for step in item.steps if not step.changes]
+    for step in item.steps:
+        if step.changes:
+            yield line(Span(f"  {step.before} -> {step.after}", Style.STRONG))
+        for change in step.changes:
+            yield line(f"    {change.bite.value}: {change.subject}: {change.message}")
+    if quiet:
+        yield line(Span(f"  nothing that touches it: {', '.join(quiet)}", Style.DIM))
 
 
 def _by_bite(changes: Sequence[Change], *, verbose: bool) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.results.upgrade import Bite, Change, Edit
+from sparkproof.core.results.upgrade import Action, Bite, Change, Edit
 from sparkproof.core.verdict import Verdict
 from sparkproof.upgrade.arguments import read_given
 from sparkproof.upgrade.behaviour import compare_behaviour
@@ -20,6 +20,8 @@ from sparkproof.upgrade.view import Case
 from sparkproof.upgrade.words import compare_words
 
 _ORDER = tuple(Bite)
+_TOLD_BY = {"architecture": "architecture", "kv-cache": "--kv-cache-dtype"}
+"""Subjects of a proof that a flag or the registry tells of by itself."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ def compare(case: Case) -> Comparison:
             *compare_claims(case, given),
         )
     )
-    found = _once(found)
+    found = _once(found, case.model.architectures)
     return Comparison(
         changes=_sorted(change for news, change in found if news),
         standing=_sorted(
@@ -57,7 +59,9 @@ def compare(case: Case) -> Comparison:
     )
 
 
-def _once(found: Iterable[tuple[bool, Change]]) -> dict[tuple[bool, Change], None]:
+def _once(
+    found: Iterable[tuple[bool, Change]], architectures: tuple[str, ...]
+) -> dict[tuple[bool, Change], None]:
     """Without refusals that a refused flag explains already."""
     rows = list(found)
     flags = {
@@ -66,6 +70,9 @@ def _once(found: Iterable[tuple[bool, Change]]) -> dict[tuple[bool, Change], Non
         if change.bite is Bite.WONT_START and change.rests_on == "release surface"
         for edit in change.edits
     }
+    subjects = {c.subject for _, c in rows if c.rests_on == "release surface"}
+    if subjects & set(architectures):
+        flags.add("architecture")
     return {
         (news, change): None
         for news, change in rows
@@ -78,11 +85,30 @@ def _once(found: Iterable[tuple[bool, Change]]) -> dict[tuple[bool, Change], Non
 def _explained(change: Change, flags: set[str]) -> bool:
     """Whether the refusal is of a flag that was told of by its name."""
     named = any(edit.name in flags for edit in change.edits)
-    return named or any(f"`{flag} " in change.message for flag in flags)
+    kind = _TOLD_BY.get(change.subject.split()[0], "")
+    return named or kind in flags or any(f"`{flag} " in change.message for flag in flags)
 
 
 def _sorted(changes: Iterable[Change]) -> tuple[Change, ...]:
     return tuple(sorted(changes, key=lambda item: _ORDER.index(item.bite)))
+
+
+def without_additions(comparison: Comparison) -> Comparison:
+    """The same with flags that are to be dropped, and nothing in their place."""
+    return Comparison(
+        *(
+            tuple(
+                msgspec.structs.replace(
+                    change,
+                    edits=tuple(e for e in change.edits if e.action is not Action.ADD),
+                )
+                if not change.optional
+                else change
+                for change in rows
+            )
+            for rows in (comparison.changes, comparison.standing)
+        )
+    )
 
 
 def mended(case: Case, comparison: Comparison) -> Deployment:

@@ -130,8 +130,8 @@ class Decider:
     def setting(self, path: str) -> tuple[bool, Scalar]:
         """Whether a setting's value is known, and the value."""
         owner, _, name = path.partition(".")
-        if owner == "model_config" and name:
-            return self._of_model(name)
+        if owner == "model_config":
+            return self._of_model(name) if name else (True, "given")
         if owner == "speculative_config":
             return self._of_speculation(name)
         flag = "--" + (name or owner).replace("_", "-")

@@ -161,7 +161,7 @@ def _ways_out(plain: Sequence[Wishes], side: Side) -> Iterator[Wishes]:
                 wish,
                 fallback=item.arguments,
                 variables=item.variables,
-                fallback_reason=f"what is selected by itself does not prove; this does: {item.title}",
+                fallback_reason=f"what is selected by itself does not prove: {item.title}",
             )
 
 

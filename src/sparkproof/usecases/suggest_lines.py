@@ -124,7 +124,7 @@ def _cache(profile: CheckpointProfile, wishes: Wishes) -> Iterator[SuggestedLine
         yield SuggestedLine(
             "--kv-cache-dtype",
             "fp8",
-            "twice the tokens in the same pool, and its attention kernel proves here",
+            "half the bytes of each token in attention layers; its kernel is part of the proof",
             "selection and claim field/fp8-kv-faster",
         )
     else:
@@ -174,7 +174,7 @@ def _backends(wishes: Wishes) -> Iterator[SuggestedLine]:
         yield SuggestedLine(
             "--moe-backend, --linear-backend, --attention-backend",
             "",
-            "left to the release: what it selects proves here",
+            "left to the release; what it selects is part of the proof",
             "selection",
             left_out=True,
         )

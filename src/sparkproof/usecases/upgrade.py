@@ -30,7 +30,7 @@ from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.recipe.deployment_write import write_deployment
 from sparkproof.recipe.selection_args import parse_selection_args
-from sparkproof.upgrade.compare import Comparison, compare, mended, verdict_of
+from sparkproof.upgrade.compare import Comparison, compare, mended, verdict_of, without_additions
 from sparkproof.upgrade.view import Case
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
@@ -171,12 +171,8 @@ def _one(
     case = _case(asked, before, after, device)
     found = compare(case)
     steps = _steps(asked, between, device)
+    found, kept, left = _mend(case, found, asked, (before, after), device)
     artifact = f"vllm=={after.version}" if is_number(to) else to
-    kept = mended(case, found)
-    left = found
-    if kept != asked.deployment:
-        again = msgspec.structs.replace(asked, deployment=kept)
-        left = compare(_case(again, before, after, device))
     wanted = msgspec.structs.replace(kept, artifact=artifact)
     shown = msgspec.structs.replace(
         wanted, args=redact_arguments(wanted.args), env=redact_environment(wanted.env)
@@ -192,12 +188,34 @@ def _one(
         standing=found.standing,
         deployment=shown,
         toml=write_deployment(shown),
-        unresolved=tuple(
-            item for item in (*left.changes, *left.standing) if item.bite is Bite.WONT_START
-        ),
+        unresolved=_stopping(left),
         steps=steps,
     )
     return Step(result, (*unread, *_unknowns(asked, before, after)))
+
+
+def _mend(
+    case: Case, found: Comparison, asked: Asked, sides: tuple[Side, Side], device: Hardware
+) -> tuple[Comparison, Deployment, Comparison]:
+    """The edits that hold, the deployment with them, and what still bites it.
+
+    What took over from a flag is put to the release too: where the successor ends the start, the
+    old one is dropped and nothing put in its place.
+    """
+    for edited in (found, without_additions(found)):
+        kept = mended(case, edited)
+        if kept == asked.deployment:
+            return edited, kept, found
+        again = msgspec.structs.replace(asked, deployment=kept)
+        left = compare(_case(again, *sides, device))
+        if {c.subject for c in _stopping(left)} <= {c.subject for c in _stopping(found)}:
+            break
+    return edited, kept, left
+
+
+def _stopping(comparison: Comparison) -> tuple[Change, ...]:
+    rows = (*comparison.changes, *comparison.standing)
+    return tuple(item for item in rows if item.bite is Bite.WONT_START)
 
 
 def _steps(asked: Asked, between: Sequence[Side], device: Hardware) -> tuple[StepChanges, ...]:

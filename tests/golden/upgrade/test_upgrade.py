@@ -1,0 +1,82 @@
+"""`upgrade` and `suggest` on shipped surfaces: what an operator reads, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DATA = ROOT / "tests" / "data" / "upgrade"
+Cli = Callable[..., tuple[int, str, str]]
+Golden = Callable[[str, str], None]
+
+UPGRADES = [
+    ("touched", 0, ("q36-tuner", "js-q38"), "0.33.0", ()),
+    ("gone", 1, ("q3-medusa",), "0.33.0", ("--since",)),
+    ("variables", 1, ("seed-marlin",), "0.24.0", ()),
+    ("another-kernel", 3, ("q35-fp8",), "0.24.0", ()),
+    ("untouched", 0, ("gemma26",), "0.23.0", ()),
+]
+
+
+@pytest.fixture(autouse=True)
+def _in_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DATA)
+
+
+@pytest.mark.parametrize(("name", "code", "deployments", "to", "more"), UPGRADES)
+def test_upgrade(
+    cli: Cli,
+    golden: Golden,
+    name: str,
+    code: int,
+    deployments: tuple[str, ...],
+    to: str,
+    more: tuple[str, ...],
+) -> None:
+    words = [f"{item}.toml" for item in deployments]
+    ended, out, err = cli("upgrade", *words, "--to", to, *more)
+    golden(f"{name}.txt", out + err)
+    assert ended == code
+
+
+def test_upgrade_as_a_document(cli: Cli, golden: Golden) -> None:
+    code, out, _ = cli("upgrade", "seed-q36.toml", "--to", "0.33.0", "--json")
+    assert code == 0
+    assert json.loads(out)["schema"] == "sparkproof/upgrade/1"
+    golden("seed-q36.json", out)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("suggest-agent", 3, ("--for", "agent", "--weights-gib", "22")),
+        ("suggest-extraction", 3, ("--for", "extraction")),
+    ],
+)
+def test_suggest(cli: Cli, golden: Golden, name: str, code: int, words: tuple[str, ...]) -> None:
+    checkpoint = "checkpoints/q36-nvfp4.json"
+    ended, out, err = cli(
+        "suggest", checkpoint, "--artifact", "0.33.0", "--nvcc", "--ninja", *words
+    )
+    golden(f"{name}.txt", out + err)
+    assert ended == code
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("upgrade", "seed-q36.toml"), "--to"),
+        (("upgrade", "absent.toml", "--to", "0.33.0"), "absent.toml"),
+        (("suggest", "absent", "--artifact", "0.33.0"), "absent"),
+        (("suggest", "checkpoints/q36-fp8.json", "--artifact", "0.33.0", "--for", "art"), "art"),
+    ],
+)
+def test_bad_input_is_one_line_and_a_hint(cli: Cli, words: tuple[str, ...], told: str) -> None:
+    code, out, err = cli(*words)
+    assert code in (2, 4)
+    assert out == ""
+    assert told in err
