@@ -11,6 +11,7 @@ class CommandEntry(NamedTuple):
 
     Attributes:
         subcommands: names of the verbs, where the command is a group of them.
+        default: the verb that is meant where the first word is none.
     """
 
     name: str
@@ -18,6 +19,7 @@ class CommandEntry(NamedTuple):
     module: str
     summary: str
     subcommands: tuple[str, ...] = ()
+    default: str = ""
 
 
 _P = "sparkproof.cli.commands."
@@ -37,6 +39,7 @@ COMMANDS = (
         _P + "image",
         "Show what is really in a container image",
         ("show", "diff"),
+        default="show",
     ),
     CommandEntry(
         "release",
@@ -83,5 +86,6 @@ def command_of(words: Sequence[str]) -> str:
             if not entry.subcommands:
                 return entry.name
             verb = words[1] if len(words) > 1 else ""
-            return f"{entry.name} {verb}" if verb in entry.subcommands else ""
+            verb = verb if verb in entry.subcommands else entry.default
+            return f"{entry.name} {verb}" if verb else ""
     return ""
