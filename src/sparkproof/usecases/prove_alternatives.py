@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -48,8 +48,16 @@ def find_alternatives(
         if not (item.verdict is Verdict.FAIL and present.verdict is Verdict.FAIL)
     ]
     flags = [item for item in _other_flags(look, deployment) if item.verdict is Verdict.PASS]
-    same = (present.verdict, present.summary)
-    return tuple(item for item in (*images, *flags) if (item.verdict, item.summary) != same)
+    return tuple(_unlike(present, (*images, *flags)))
+
+
+def _unlike(present: Alternative, found: Iterable[Alternative]) -> Iterator[Alternative]:
+    """Those that lead elsewhere than the deployment as it is; of several alike, the first."""
+    told = {(present.verdict, present.summary)}
+    for item in found:
+        if (item.verdict, item.summary) not in told:
+            told.add((item.verdict, item.summary))
+            yield item
 
 
 def _other_images(look: Look, box: Box, arguments: SelectionArgs) -> Iterator[Alternative]:
