@@ -118,7 +118,7 @@ def test_any_text_is_an_image_name_or_refused(text: str) -> None:
 
 
 NAMES = st.sampled_from(["vllm", "a", "b"])
-FOLDERS = st.lists(NAMES, min_size=1, max_size=3).map(lambda parts: "/".join([SITE, *parts]))
+FOLDERS = st.lists(NAMES, min_size=1, max_size=3).map(lambda parts: "/".join(["opt", *parts]))
 ENTRIES = st.one_of(
     FOLDERS.map(lambda p: ("file", p)),
     FOLDERS.map(lambda p: ("removed", p)),
