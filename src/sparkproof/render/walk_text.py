@@ -30,10 +30,18 @@ def render_walk(layer: LayerProof, subjects: str, *, verbose: bool = False) -> I
         f"  {layer.speed}" if layer.speed else "",
         Span(f"  {reason} ({found.confidence.value})", Style.DIM),
     )
-    steps = [step for step in found.steps if verbose or step.outcome in _TOLD]
+    steps = found.steps if verbose else list(_up_to_the_pick(found.steps))
     yield from table((_row(step, verbose=verbose) for step in steps), indent=4)
     if found.error:
         yield line("    ", Span("raises", Style.BAD), f"  {found.error}")
+
+
+def _up_to_the_pick(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        if step.outcome in _TOLD:
+            yield step
+        if step.outcome is Outcome.TAKEN:
+            return
 
 
 def _row(step: Step, *, verbose: bool) -> Sequence[Cell]:

@@ -70,8 +70,11 @@ _BY_ACTIVATIONS = {
     Activations.FP8_DYNAMIC_TENSOR: "kFp8DynamicTensorSym",
     Activations.FP8_DYNAMIC_TOKEN: "kFp8DynamicTokenSym",
     Activations.FP8_DYNAMIC_BLOCK: "kFp8Dynamic128Sym",
+    Activations.MXFP4: "kMxfp4Dynamic",
+    Activations.MXFP8: "kMxfp8Dynamic",
 }
-_FP8 = (_S.FP8_TENSOR, _S.FP8_CHANNEL, _S.FP8_BLOCK)
+_BY_LAYER = (_S.FP8_TENSOR, _S.FP8_CHANNEL, _S.FP8_BLOCK, _S.MXFP4)
+"""Schemes whose activations differ from checkpoint to checkpoint."""
 _INTEGERS = {_S.INT4_W4A16: (4, 8), _S.INT8_W8A16: (8, 128)}
 """Bits, and the bias of the symmetric type: ``uint4b8`` and ``uint8b128``."""
 
@@ -91,7 +94,7 @@ def weight_and_activation(layer: LayerFormat) -> tuple[str | None, str | None]:
     """Names of the release's constants for the layer's weights and activations."""
     words = WORDS.get(layer.scheme, _NO_WORDS)
     weight, activation = words.weight, words.activation
-    if layer.scheme in _FP8:
+    if layer.scheme in _BY_LAYER and layer.activations is not Activations.UNQUANTIZED:
         activation = _BY_ACTIVATIONS.get(layer.activations, activation or "")
     if layer.scheme in _INTEGERS and _asymmetric(layer):
         weight = f"{weight}Asym"

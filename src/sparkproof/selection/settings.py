@@ -192,8 +192,8 @@ def _shapes(profile: CheckpointProfile) -> Settings:
         return {}
     size = state.hidden_size
     found: Settings = {"moe.hidden_dim": size}
-    for side in ("full", "partition"):
-        found |= {f"linear.{side}_weight_shape[{axis}]": size for axis in (0, 1)}
+    for name in ("full_weight_shape", "partition_weight_shape", "weight_shape"):
+        found |= {f"linear.{name}[{axis}]": size for axis in (0, 1)}
     if state.moe_intermediate_size:
         found["moe.intermediate_size_per_partition"] = state.moe_intermediate_size
     return found

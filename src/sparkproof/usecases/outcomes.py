@@ -14,15 +14,7 @@ from sparkproof.facts.backend import Means, Speed, backends
 from sparkproof.facts.field_records import Pick, records_of
 from sparkproof.usecases.prove_branch import Look
 
-_SPEEDS = {
-    Speed.NATIVE_FP4: Fate.NATIVE_FP4,
-    Speed.NATIVE_FP8: Fate.NATIVE_FP8,
-    Speed.WEIGHT_ONLY: Fate.WEIGHT_ONLY,
-    Speed.UNQUANTIZED: Fate.UNQUANTIZED,
-    Speed.ATTENTION: Fate.ATTENTION,
-    Speed.TRITON: Fate.TRITON,
-    Speed.EMULATION: Fate.SLOW,
-}
+_SLOW = (Speed.EMULATION,)
 _RANK = tuple(Fate)
 
 
@@ -73,13 +65,18 @@ def _told(layer: LayerProof, records: Sequence[FieldRecord], device: DeviceClass
         return
     yield from _delivered(layer, sure, facts)
     if layer.speed:
-        yield Told(_SPEEDS[Speed(layer.speed)], sure, facts=facts)
+        yield Told(_kind(Speed(layer.speed)), sure, facts=facts)
     elif layer.verdict is Verdict.INCONCLUSIVE:
         yield Told(Fate.UNDECIDED, sure, layer.reason)
     for record in records:
         if record.bad and record.count(device):
             source = (f"known_issues/{record.id}",)
             yield Told(Fate.REPORTED, Confidence.REPORTED, record.title, source)
+
+
+def _kind(speed: Speed) -> Fate:
+    """The word of a speed: the same one, but for what is slow."""
+    return Fate.SLOW if speed in _SLOW else Fate(speed.value)
 
 
 def _refusal(layer: LayerProof) -> str:

@@ -22,6 +22,7 @@ class Fate(StrEnum):
     SLOW = "emulation or fallback (slow)"
     NATIVE_FP4 = "native FP4"
     NATIVE_FP8 = "native FP8"
+    NATIVE_INT8 = "native INT8"
     WEIGHT_ONLY = "weight-only"
     TRITON = "Triton"
     UNQUANTIZED = "unquantized"
