@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from sparkproof.core.deployment import Deployment
@@ -20,6 +22,7 @@ from sparkproof.usecases.upgrade_sides import Side
 
 _POOL_GIB = 10.0
 """Pool that two releases are compared on where the weights are not known."""
+_POOL_FLAG = "--kv-cache-memory-bytes"
 _STOPS = ("memory/below-one-request", "memory/start-check")
 
 
@@ -62,6 +65,7 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
     deployment = asked.deployment
     arguments = parse_selection_args(deployment.args)
     look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
+    given_pool = given_pool or _without_weights(asked.checkpoint, deployment)
     plan, given, refusals = _plan(deployment, side.version, given_pool=given_pool)
     return msgspec.structs.replace(
         plain,
@@ -70,6 +74,13 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
         given_pool=given,
         refusals=refusals,
     )
+
+
+def _without_weights(checkpoint: ReadCheckpoint, deployment: Deployment) -> bool:
+    """Whether nothing tells the pool: a config.json alone, and no flag that says its bytes."""
+    told = any(word.replace("_", "-").startswith(_POOL_FLAG) for word in deployment.args)
+    folder = Path(deployment.checkpoint).expanduser().is_dir()
+    return checkpoint.profile.stored is None and not folder and not told
 
 
 def _plan(
