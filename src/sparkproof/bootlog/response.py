@@ -25,6 +25,9 @@ _TEMPLATE = re.compile(
     r"(?i)unexpected reasoning effort|chat[_ ]template|TemplateError|jinja"
     r"|roles must alternate|Only user and assistant roles|System role not supported"
 )
+_TOO_LONG = re.compile(
+    r"maximum context length|longer than the maximum model length|greater than max_model_len"
+)
 _CHUNK_LIMIT = 200_000
 _CLIENT_ERROR, _SERVER_ERROR = 400, 500
 
@@ -105,7 +108,7 @@ def _judge_error(answer: Answer) -> str:
         return "response/no-parser"
     if "EngineCore encountered an issue" in text or "EngineDeadError" in text:
         return "response/dead-engine"
-    if "maximum context length" in text or "longer than the maximum model length" in text:
+    if _TOO_LONG.search(text):
         return "response/too-long"
     if _TEMPLATE.search(text):
         return "response/template"
