@@ -22,8 +22,8 @@ PROMPTS = {
     "code": "def add(a, b):\n    return a + b\n\n\ndef double(x):\n    return add(x, x)\n",
 }
 SAME_NATS = 0.02
-"""Mean difference up to which two runs count as the same; one CPU server asked twice gave less
-than 0.001 (bf16, vLLM 0.32.0, 2026-11-29), room is left for batches that are summed in other orders."""
+"""Mean difference up to which two runs count as the same. One CPU server asked twice gave less
+than 0.001 (bf16, vLLM 0.32.0, 2026-11-29); batches that are summed in another order need room."""
 DRIFT_NATS = 0.15
 
 
