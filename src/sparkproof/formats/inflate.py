@@ -6,13 +6,15 @@ costs next to nothing (measured 2026-11-29 on two x86-64 cores).
 
 from __future__ import annotations
 
+import contextlib
 import zlib
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-try:
-    from isal import isal_zlib as _fast
-except ImportError:
-    _fast = None
+_fast: Any = None
+with contextlib.suppress(ImportError):
+    from isal import isal_zlib
+
+    _fast = isal_zlib
 
 
 class Inflater(Protocol):
