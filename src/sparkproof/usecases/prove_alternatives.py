@@ -47,8 +47,7 @@ def find_alternatives(
         for item in _other_images(look, deployment.box, arguments)
         if not (item.verdict is Verdict.FAIL and present.verdict is Verdict.FAIL)
     ]
-    flags = [item for item in _other_flags(look, deployment) if item.verdict is Verdict.PASS]
-    return tuple(_unlike(present, (*images, *flags)))
+    return tuple(_unlike(present, (*images, *_other_flags(look, deployment))))
 
 
 def _unlike(present: Alternative, found: Iterable[Alternative]) -> Iterator[Alternative]:
@@ -71,11 +70,18 @@ def _other_images(look: Look, box: Box, arguments: SelectionArgs) -> Iterator[Al
 
 
 def _other_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
+    """The changes that pass; one that holds more than another that passes is left out."""
+    enough: list[set[str]] = []
     for fallback in fallbacks():
-        if _applicable(fallback, look.surface):
-            forced = parse_selection_args((*deployment.args, *fallback.arguments))
-            changed = msgspec.structs.replace(look, env={**look.env, **fallback.variables})
-            yield _proven(changed, deployment.box, forced, fallback.change)
+        words = {*fallback.arguments, *fallback.variables}
+        if not _applicable(fallback, look.surface) or any(less < words for less in enough):
+            continue
+        forced = parse_selection_args((*deployment.args, *fallback.arguments))
+        changed = msgspec.structs.replace(look, env={**look.env, **fallback.variables})
+        proven = _proven(changed, deployment.box, forced, fallback.change)
+        if proven.verdict is Verdict.PASS:
+            enough.append(words)
+            yield proven
 
 
 def _applicable(fallback: Fallback, surface: ReleaseSurface) -> bool:
