@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sparkproof.core.condition import (
     TRUE,
@@ -35,8 +36,7 @@ def walk(branch: Branch, context: Context, *, beyond: bool = False) -> tuple[Ste
     settled = False
     for group in _groups(branch.attempts):
         if settled:
-            asked = beyond and all(evaluate(item.accept, context) is Tri.NO for item in group)
-            steps.append(_refused(group, context) if asked else _not_reached(group))
+            steps.append(_after_the_pick(group, context) if beyond else _not_reached(group))
             continue
         step = _step(group, context, after_open=any(_is_open(item) for item in steps))
         settled = step.outcome is Outcome.TAKEN or step.reason.startswith("taken if")
@@ -56,6 +56,13 @@ def _groups(attempts: Iterable[Attempt]) -> list[list[Attempt]]:
         else:
             groups.append([attempt])
     return groups
+
+
+def _after_the_pick(group: list[Attempt], context: Context) -> Step:
+    """What is asked here bears on no pick, so its gates don't count as consulted."""
+    aside = replace(context, consulted=set())
+    refused = all(evaluate(item.accept, aside) is Tri.NO for item in group)
+    return _refused(group, aside) if refused else _not_reached(group)
 
 
 def _not_reached(group: list[Attempt]) -> Step:
