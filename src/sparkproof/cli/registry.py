@@ -46,7 +46,7 @@ COMMANDS = (
         "look",
         _P + "release",
         "Show what a vLLM release says about itself, and what changed",
-        ("show", "diff"),
+        ("show", "diff", "args", "contains", "builds"),
     ),
     CommandEntry(
         "checkpoint", "look", _P + "checkpoint", "Show what a checkpoint declares and stores"

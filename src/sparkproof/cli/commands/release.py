@@ -115,3 +115,81 @@ def diff(
     )
     draw = partial(render_diff, verbose=verbose)
     raise SystemExit(emit(report, draw, as_json=as_json, verbose=verbose))
+
+
+@command.command("args")
+@click.argument("ref", default="")
+@click.argument("vllm_args", nargs=-1, type=click.UNPROCESSED)
+@vllm_option
+@offline_option
+@output_options
+def args(
+    ref: str, vllm_args: tuple[str, ...], vllm: str, offline: bool, as_json: bool, verbose: bool
+) -> None:
+    """Put vLLM arguments to a release's own parser.
+
+    Behind `--` stands what would follow `vllm serve`.
+    """
+    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.serve_line_text import render_serve_line  # noqa: PLC0415
+    from sparkproof.usecases.release_args import check_arguments  # noqa: PLC0415
+
+    if vllm and ref:
+        ref, vllm_args = "", (ref, *vllm_args)
+    if not ref and not vllm:
+        raise click.UsageError("name a release, e.g. 0.33.0 or vllm==0.33.0")
+    report = check_arguments(
+        ref, vllm_args, vllm=vllm, offline=offline, progress=make_progress(quiet=as_json)
+    )
+    raise SystemExit(emit(report, render_serve_line, as_json=as_json, verbose=verbose))
+
+
+@command.command("contains")
+@click.argument("number")
+@click.argument("checkout", default=".")
+@output_options
+def contains(number: str, checkout: str, as_json: bool, verbose: bool) -> None:
+    """Tell whether a git checkout's history holds a pull request, e.g. '#48245'."""
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.release_text import render_contains  # noqa: PLC0415
+    from sparkproof.usecases.release_source import look_for_pull_request  # noqa: PLC0415
+
+    report = look_for_pull_request(number, checkout)
+    raise SystemExit(emit(report, render_contains, as_json=as_json, verbose=verbose))
+
+
+@command.command("builds")
+@click.argument("ref")
+@click.option("--cuda", default="13.0", show_default=True, help="Version of the CUDA compiler.")
+@click.option("--arch-list", default="", help="TORCH_CUDA_ARCH_LIST; default: all it supports.")
+@device_option
+@offline_option
+@output_options
+def builds(
+    ref: str,
+    cuda: str,
+    arch_list: str,
+    device: str,
+    offline: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Show which kernel families a source build gets.
+
+    REF is a checkout (tree:FOLDER) or an sdist.
+    """
+    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.release_text import render_builds  # noqa: PLC0415
+    from sparkproof.usecases.release_source import plan_build  # noqa: PLC0415
+
+    report = plan_build(
+        ref,
+        cuda=cuda,
+        arch_list=arch_list,
+        device=device,
+        offline=offline,
+        progress=make_progress(quiet=as_json),
+    )
+    raise SystemExit(emit(report, render_builds, as_json=as_json, verbose=verbose))

@@ -21,6 +21,7 @@ from sparkproof.core.observations.release_parts import (
     Source,
 )
 from sparkproof.core.observations.release_surface import EnvVariable, Option, Pin
+from sparkproof.core.serve_line import ServeLine
 
 
 class DeviceAnswer(StrEnum):
@@ -218,6 +219,7 @@ class BuildResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 DOCUMENTS = {
     "release show": ReleaseResult,
     "release diff": ReleaseDiff,
+    "release args": ServeLine,
     "release contains": Contains,
     "release builds": BuildResult,
 }
