@@ -87,7 +87,7 @@ def upgrade(
         )
     device = _device(deployments)
     asked, unread = [], []
-    for item in deployments:
+    for item in map(_redacted, deployments):
         checkpoint, unknown = _checkpoint(item, cache, offline=offline)
         asked.append(Asked(item, checkpoint))
         unread.append(unknown)
@@ -122,6 +122,15 @@ def _device(deployments: Sequence[Deployment]) -> Hardware:
             f"deployments for different devices: {', '.join(sorted(named))}", hint="ask one by one"
         )
     return find_device(named.pop())
+
+
+def _redacted(deployment: Deployment) -> Deployment:
+    """Without secrets: nothing that is compared hangs on them."""
+    return msgspec.structs.replace(
+        deployment,
+        args=redact_arguments(deployment.args),
+        env=redact_environment(deployment.env),
+    )
 
 
 def _checkpoint(
@@ -173,10 +182,7 @@ def _one(
     steps = _steps(asked, between, device)
     found, kept, left = _mend(case, found, asked, (before, after), device)
     artifact = f"vllm=={after.version}" if is_number(to) else to
-    wanted = msgspec.structs.replace(kept, artifact=artifact)
-    shown = msgspec.structs.replace(
-        wanted, args=redact_arguments(wanted.args), env=redact_environment(wanted.env)
-    )
+    shown = msgspec.structs.replace(kept, artifact=artifact)
     delivery = case.after.delivery
     result = DeploymentUpgrade(
         name=asked.deployment.name or asked.deployment.checkpoint,

@@ -50,6 +50,23 @@ def test_upgrade_as_a_document(cli: Cli, golden: Golden) -> None:
     golden("seed-q36.json", out)
 
 
+def test_a_container_whose_checkpoint_is_elsewhere(
+    cli: Cli, golden: Golden, tmp_path: Path
+) -> None:
+    command = ["vllm", "serve", "/models/q36", "--mamba-cache-mode", "all", "--api-key", "s3cr3t"]
+    config = {"Image": "vllm/vllm-openai:v0.26.0", "Cmd": command, "Env": ["VLLM_USE_FBGEMM=1"]}
+    saved = tmp_path / "inspect.json"
+    saved.write_text(json.dumps([{"Name": "/agent", "Config": config, "State": {}}]))
+    more = ("--from", "0.26.0", "--to", "0.33.0")
+    code, out, err = cli("upgrade", str(saved), *more, "--checkpoint", "checkpoints/q36-nvfp4.json")
+    assert code == 1
+    golden("container.txt", out + err)
+    assert "s3cr3t" not in out + err
+    code, out, _ = cli("upgrade", str(saved), *more, "--offline")
+    assert code == 1
+    assert "neither kernels nor sizes" in out
+
+
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
