@@ -6,7 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
+
+from sparkproof.core.report import Report
+from sparkproof.core.results.select import SelectResult
 
 ROOT = Path(__file__).parents[3]
 Cli = Callable[..., tuple[int, str, str]]
@@ -61,3 +65,17 @@ def test_select_in_json(cli: Cli, golden: Golden) -> None:
     code, out, _ = cli(*command_line(case._replace(after=("--linear-backend", "marlin"))))
     golden("before-the-flag.json", out.replace(str(ROOT), "<root>"))
     assert code == case.code
+    document = msgspec.json.decode(out, type=Report[SelectResult])
+    assert document.schema == "sparkproof/select/1"
+
+
+def test_a_release_and_an_artifact_at_once_is_wrong_usage(cli: Cli) -> None:
+    code, out, err = cli("select", "x", "--vllm", "0.33.0", "--artifact", "vllm==0.33.0")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0] == "error: --vllm stands in for an artifact"
+
+
+def test_what_follows_the_dashes_is_the_servers(cli: Cli) -> None:
+    code, _, err = cli("select", "nowhere", "--vllm", "0.33.0", "--", "--kv-cache-dtype")
+    assert code == 2
+    assert "needs a value" in err
