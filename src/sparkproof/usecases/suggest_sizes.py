@@ -17,6 +17,9 @@ from sparkproof.core.results.fit import FitResult
 from sparkproof.core.results.suggest import SuggestedLine
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.advice import Purpose, advice
+from sparkproof.facts.book import find_device
+from sparkproof.facts.memory_book import device_memory
+from sparkproof.recipe.vllm_args import parse_serve_args
 from sparkproof.usecases.fit import FitRequest, fit
 from sparkproof.usecases.suggest_lines import Numbers
 
@@ -149,11 +152,22 @@ def tenants_of(beside: Sequence[Deployment], device: str) -> dict[str, float]:
         try:
             report = fit(request)
         except (UsageError, UnreachableError, FormatError) as error:
-            raise UsageError(
-                f"the size of the neighbour {name} can't be told: {error.message}",
-                hint="say it in the box of the new one: co_tenants, or --tenant NAME=GIB",
-            ) from error
+            found[name] = _by_share(item, device, name, error.message)
+            continue
         memory = report.result.memory if report.result is not None else None
         if memory is not None:
             found[name] = memory.requested_bytes / _GIB
     return found
+
+
+def _by_share(item: Deployment, device: str, name: str, why: str) -> float:
+    """GiB that a neighbour may take by its own flag, where it can't be planned."""
+    share = parse_serve_args(item.args).utilization
+    known = device_memory(find_device(device).id)
+    total = item.box.total_memory_gib or (known.total_gib if known else 0.0)
+    if share is None or not total:
+        raise UsageError(
+            f"the size of the neighbour {name} can't be told: {why}",
+            hint="give it a --gpu-memory-utilization, or name its folder with the shards",
+        )
+    return share * total

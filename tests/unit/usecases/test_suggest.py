@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sparkproof.core.deployment import Box, Deployment
@@ -110,6 +111,9 @@ def test_a_neighbour_takes_its_memory(tmp_path: Path) -> None:
     neighbour = Deployment(checkpoint=NVFP4, artifact="vllm==0.33.0", name="neighbour")
     with pytest.raises(UsageError, match="neighbour"):
         ask(beside=(neighbour,), weights_gib=22.0)
+    shared = msgspec.structs.replace(neighbour, args=("--gpu-memory-utilization", "0.5"))
+    by_share = ask(beside=(shared,), weights_gib=22.0).deployment.box.co_tenants
+    assert 55 < by_share["neighbour"] < 65
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_bytes(Path(NVFP4).read_bytes())
