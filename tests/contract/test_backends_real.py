@@ -24,8 +24,8 @@ from sparkproof.core.prediction import Prediction
 from sparkproof.facts.backend import backends
 from sparkproof.facts.gate_operators import gate_operators
 from sparkproof.release.surface import read_surface
-from sparkproof.selection.gates import settle_gates
 from sparkproof.selection import oracle_of, predict, predict_attention
+from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.request import Choices, GateAnswer
 
 pytestmark = pytest.mark.artifact
