@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -19,7 +20,9 @@ _PARTS = re.compile(
 )
 _MAX_ARGUMENT = 4000
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*\Z")
-_NO_TEXT = ast.Constant(value=None)
+_CALLED = re.compile(r"\s*([A-Za-z_]\w*)\(")
+_JOINED = re.compile(r"\"(?P<separator>[^\"\n]*)\"\.join\((?P<name>[A-Za-z_]\w*)\)")
+_MAX_FUNCTION = 20_000
 
 
 class FoundCall(NamedTuple):
@@ -117,6 +120,69 @@ def plain_name(argument: str) -> str:
     """The name that an argument is, "" where it is anything else."""
     found = _NAME.match(argument)
     return found[1] if found else ""
+
+
+def joined_wording(text: str, end: int, argument: str, reach: int = 5000) -> str:
+    """The text of ``"start " + ", ".join(NAME)``, with the pieces that NAME was given before."""
+    found = _JOINED.search(argument)
+    if found is None:
+        return ""
+    separator, name = found["separator"], found["name"]
+    start = max(0, end - reach)
+    beginning = list(re.finditer(rf"\n[ \t]*{name}[^=\n]*=[ \t]*(?=\[)", text[start:end]))
+    if not beginning:
+        return ""
+    opened = start + beginning[-1].end()
+    pieces = _elements(_expression(text, opened))
+    for match in re.finditer(rf"\b{name}\.append\(", text[opened:end]):
+        piece = wording(_first_argument(text, opened + match.end()))
+        pieces += [piece] if piece else []
+    lead = wording(argument[: found.start()].rstrip().rstrip("+").strip() or '""')
+    return lead + separator.join(pieces) if pieces else ""
+
+
+def _elements(text: str) -> list[str]:
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    elements = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+    return [said for said in map(_text, elements) if said]
+
+
+def called_name(argument: str) -> str:
+    """``name`` of an argument ``name(…)``, "" where it is anything else."""
+    found = _CALLED.match(argument)
+    return found[1] if found else ""
+
+
+def returned_wordings(text: str, name: str) -> tuple[str, ...]:
+    """What the functions of that name in a file return, as far as it is text."""
+    found: list[str] = []
+    for match in re.finditer(rf"^(?P<indent>[ \t]*)def {re.escape(name)}\(", text, re.MULTILINE):
+        block = _block(text, match.start(), len(match["indent"]))
+        try:
+            tree = ast.parse(textwrap.dedent(block))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        for node in sorted(returns, key=lambda item: item.lineno):
+            said = _text(node.value) if node.value is not None else ""
+            if any(character.isalpha() for character in _without_values(said)):
+                found.append(said)
+    return tuple(dict.fromkeys(found))
+
+
+def _block(text: str, start: int, indent: int) -> str:
+    """The lines of a function: until one that is indented no deeper, brackets left aside."""
+    lines = text[start : start + _MAX_FUNCTION].splitlines(keepends=True)
+    kept = lines[:1]
+    for line in lines[1:]:
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and depth <= indent and not line.lstrip().startswith((")", "]", "}")):
+            break
+        kept.append(line)
+    return "".join(kept)
 
 
 def assigned_wording(text: str, end: int, name: str, reach: int = 3000) -> str:

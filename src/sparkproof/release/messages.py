@@ -7,7 +7,16 @@ import re
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_parts import Message
 from sparkproof.core.unknown import Unknown
-from sparkproof.formats.python_calls import assigned_wording, find_calls, plain_name, wording
+from sparkproof.formats.python_calls import (
+    FoundCall,
+    assigned_wording,
+    called_name,
+    find_calls,
+    joined_wording,
+    plain_name,
+    returned_wordings,
+    wording,
+)
 from sparkproof.release.symbolic.modules import ModuleTable
 
 TOPIC = "release/messages"
@@ -16,6 +25,7 @@ _CALLS = (
     re.compile(rf"ogger\.(?P<level>{_LEVELS})(?:_once)?\("),
     re.compile(rf"logging\.(?P<level>{_LEVELS})\("),
     re.compile(r"warnings\.(?P<level>warn)\("),
+    re.compile(r"log_(?P<level>fn)\("),
     re.compile(r"raise (?P<error>[A-Za-z_][\w.]*)\("),
 )
 """Each begins with fixed text, which is what makes a search of every file quick."""
@@ -48,17 +58,26 @@ def read_messages(table: ModuleTable) -> tuple[tuple[Message, ...], tuple[Unknow
     return tuple(found.values()), tuple(unknowns)
 
 
+def _wordings(text: str, call: FoundCall) -> tuple[str, ...]:
+    """What a call says: literally, by a name, or by a function of the same file."""
+    words = joined_wording(text, call.match.start(), call.argument) or wording(call.argument)
+    if words:
+        return (words,)
+    name = plain_name(call.argument)
+    if name:
+        words = assigned_wording(text, call.match.start(), name)
+        return (words,) if words else ()
+    called = called_name(call.argument)
+    return returned_wordings(text, called) if called else ()
+
+
 def _of_file(text: str, path: str, *, errors: bool) -> list[Message]:
     found: list[Message] = []
     for call in find_calls(text, _CALLS if errors else _CALLS[:-1]):
         groups = call.match.groupdict()
-        words = wording(call.argument)
-        name = "" if words else plain_name(call.argument)
-        if name:
-            words = assigned_wording(text, call.match.start(), name)
-        if words:
+        for words in _wordings(text, call):
             error = groups.get("error")
             level = f"raise {error}" if error else groups["level"]
-            said = "warning" if level == "warn" else level
+            said = {"warn": "warning", "fn": "info"}.get(str(level), str(level))
             found.append(Message(words, said, path, call.line))
     return found
