@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import traceback
 from collections.abc import Sequence
@@ -9,11 +10,35 @@ from types import TracebackType
 
 import click
 
+from sparkproof.cli.after_dashes import SplitCommand
 from sparkproof.cli.registry import command_of
 from sparkproof.core.errors import ExitCode
 
 _FORMAT_HINT = "it is damaged or another kind of thing: fetch it again, or name the right one"
 _BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
+
+
+def _usage_hint(error: click.ClickException, context: click.Context) -> str:
+    """What to type: something of nearly that name, ``--`` before vLLM's words, or the help."""
+    shown = f"`{context.command_path} --help` shows the options"
+    if isinstance(error, click.NoSuchOption):
+        if error.possibilities:
+            return f"perhaps `{error.possibilities[0]}`; {shown}"
+        if _passes_on(context.command):
+            return f"what is meant for vLLM goes after `--`; {shown}"
+    if isinstance(error, click.exceptions.NoSuchCommand) and isinstance(
+        context.command, click.Group
+    ):
+        names = context.command.list_commands(context)
+        for name in difflib.get_close_matches(error.command_name, names, n=1):
+            return f"perhaps `{context.command_path} {name}`; {shown}"
+    return shown
+
+
+def _passes_on(command: click.Command) -> bool:
+    """Whether it takes vLLM's arguments too."""
+    named = any(item.name == "vllm_args" for item in command.params)
+    return named or isinstance(command, SplitCommand)
 
 
 class Boundary:
@@ -70,8 +95,9 @@ class Boundary:
 
             write_text(context.get_help() + "\n", to_stderr=True)
             return ExitCode.USAGE
-        message = error.format_message()
-        hint = f"`{context.command_path} --help` shows the options" if context else ""
+        named = isinstance(error, click.NoSuchOption | click.exceptions.NoSuchCommand)
+        message = error.message if named else error.format_message()
+        hint = _usage_hint(error, context) if context else ""
         self._say("usage", message[:1].lower() + message[1:].rstrip("."), hint)
         return ExitCode.USAGE
 

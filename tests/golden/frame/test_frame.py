@@ -71,6 +71,10 @@ def test_an_edited_receipt(cli: Cli, golden: Golden, store: ReceiptStore) -> Non
         ("error-no-topic", ("explain", "sm_120g")),
         ("error-no-receipt", ("receipt", "show", "7")),
         ("error-no-verb", ("receipt", "frobnicate")),
+        ("error-near-command", ("prve", "x")),
+        ("error-near-verb", ("receipt", "lst")),
+        ("error-near-option", ("prove", "x", "--artfact", "vllm==0.33.0")),
+        ("error-option-of-vllm", ("prove", "x", "--max-model-len", "65536")),
     ],
 )
 def test_a_wrong_use(cli: Cli, golden: Golden, name: str, arguments: tuple[str, ...]) -> None:
