@@ -24,6 +24,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in _KEPT else _escape(c) for c in text)
 
 
+def shorten(text: str, limit: int) -> str:
+    """The text in at most `limit` characters; an ellipsis says where some are left out."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def map_text(value: object, change: Callable[[str], str]) -> object:
     """Plain data (dicts, lists, scalars) with `change` applied to every string, keys too."""
     if isinstance(value, str):

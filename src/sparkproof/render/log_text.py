@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparkproof.core.observations.boot_log import BootLog, Judgement, Outcome
 from sparkproof.core.results.log import BootView, LogResult
+from sparkproof.core.text import shorten
 from sparkproof.core.units import format_bytes, plural
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 
@@ -15,6 +16,8 @@ _OUTCOME_STYLE = {
     Outcome.UNFINISHED: Style.WARN,
 }
 _ARGUMENT_CHARS = 100
+_ON = Span("on", Style.GOOD)
+_OFF = Span("off", Style.WARN)
 
 
 def render_log(result: LogResult) -> list[Line]:
@@ -31,7 +34,7 @@ def render_log(result: LogResult) -> list[Line]:
     if result.timeline:
         lines += [line(), heading("timeline")]
         lines += table(
-            (Span(e.at or "-", Style.DIM), e.source, e.what[:160]) for e in result.timeline
+            (Span(e.at or "-", Style.DIM), e.source, shorten(e.what, 160)) for e in result.timeline
         )
     return lines
 
@@ -39,7 +42,7 @@ def render_log(result: LogResult) -> list[Line]:
 def _brief(boot: BootLog) -> Line:
     outcome = Span(boot.outcome.value, _OUTCOME_STYLE[boot.outcome])
     first = boot.errors[0] if boot.errors else None
-    said = f"  {first.kind}: {first.message}"[:120] if first else ""
+    said = shorten(f"  {first.kind}: {first.message}", 120) if first else ""
     return line(f"  boot {boot.number}  lines {boot.first_line}-{boot.last_line}  ", outcome, said)
 
 
@@ -78,7 +81,7 @@ def _identity(boot: BootLog) -> list[tuple[Cell, ...]]:
     device = boot.argument("device_config")
     if device:
         rows.append(("device", device))
-    rows += [(a.name, Span(a.value[:_ARGUMENT_CHARS], Style.DIM)) for a in boot.arguments]
+    rows += [(a.name, Span(shorten(a.value, _ARGUMENT_CHARS), Style.DIM)) for a in boot.arguments]
     return rows
 
 
@@ -91,7 +94,7 @@ def _backends(boot: BootLog) -> list[tuple[Cell, ...]]:
         rows.append((name, Span(item.backend, Style.STRONG), over))
     for refused in boot.refusals:
         name = f"{refused.layer_class} {refused.scheme}".strip()
-        why = Span(refused.reason[:120], Style.DIM)
+        why = Span(shorten(refused.reason, 120), Style.DIM)
         rows.append((name, Span(f"refused {refused.backend}", Style.DIM), why))
     return rows
 
@@ -107,10 +110,11 @@ def _values(boot: BootLog) -> list[tuple[Cell, ...]]:
     for item in boot.seen:
         if item.name not in _SHOWN_ELSEWHERE:
             text = f"{item.value:,}" if isinstance(item.value, int) else str(item.value)
+            text = shorten(text, _ARGUMENT_CHARS)
             values = shown.setdefault(item.name, [])
             places.setdefault(item.name, item.line)
             if text not in values:
-                values.append(text[:_ARGUMENT_CHARS])
+                values.append(text)
     return [
         (name, ", ".join(values), Span(f"line {places[name]}", Style.DIM))
         for name, values in shown.items()
@@ -119,8 +123,7 @@ def _values(boot: BootLog) -> list[tuple[Cell, ...]]:
 
 def _features(boot: BootLog) -> list[tuple[Cell, ...]]:
     return [
-        (f.feature, Span("on", Style.GOOD) if f.on else Span("off", Style.WARN), f.why[:120])
-        for f in boot.features
+        (item.feature, _ON if item.on else _OFF, shorten(item.why, 120)) for item in boot.features
     ]
 
 
@@ -166,5 +169,5 @@ def _warnings(boot: BootLog) -> list[tuple[Cell, ...]]:
             if item.judgement is judgement:
                 times = f" x{item.count}" if item.count > 1 else ""
                 word = Span(judgement.value, style[judgement])
-                rows.append((word, f"{item.text[:110]}{times}", Span(item.why, Style.DIM)))
+                rows.append((word, f"{shorten(item.text, 110)}{times}", Span(item.why, Style.DIM)))
     return rows

@@ -42,7 +42,8 @@ def render_frame(
     silent = not judges and report.verdict in (Verdict.PASS, Verdict.SKIPPED)
     lines = [line(report.summary) if silent else _verdict_line(report)]
     lines += render_findings(report.findings, verbose=verbose)
-    lines += [line(Span("next", Style.STRONG), f"  {step}") for step in report.next_steps]
+    steps = _new_steps(report, verbose=verbose)
+    lines += [line(Span("next", Style.STRONG), f"  {step}") for step in steps]
     detail = list(body)
     if detail:
         lines += [line(), *detail]
@@ -50,6 +51,17 @@ def render_frame(
     if report.receipt:
         lines += [line(), line(Span("receipt  ", Style.DIM), Span(report.receipt, Style.DIM))]
     return lines
+
+
+def _new_steps(report: Report[Any], *, verbose: bool) -> list[str]:
+    """What to do next, without what a finding above says already."""
+    told = {
+        row
+        for finding in report.findings
+        if verbose or finding.severity is not Severity.INFO
+        for row in finding.remedy.splitlines()
+    }
+    return [step for step in report.next_steps if step not in told]
 
 
 def render_error(report: Report[Any]) -> list[Line]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sparkproof.core.prediction import How, Outcome, Step
 from sparkproof.core.results.proof import LayerProof
+from sparkproof.core.text import shorten as cut
 from sparkproof.render.lines import Cell, Line, Span, Style, line, table
 
 _OUTCOME_STYLE = {Outcome.TAKEN: Style.GOOD, Outcome.UNDECIDED: Style.WARN}
@@ -57,7 +58,7 @@ def _row(step: Step, *, verbose: bool) -> Sequence[Cell]:
 
 def shorten(text: str) -> str:
     """The text, cut where a line would not hold it."""
-    return text if len(text) <= _REASON_CHARS else text[: _REASON_CHARS - 1] + "…"
+    return cut(text, _REASON_CHARS)
 
 
 def layer_name(layer: LayerProof) -> str:

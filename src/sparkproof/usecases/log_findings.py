@@ -5,8 +5,10 @@ from __future__ import annotations
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.observations.boot_log import BootLog, Judgement, Outcome, WarningSeen
 from sparkproof.core.results.log import BootView, Cause, Derived
+from sparkproof.core.text import shorten
 from sparkproof.core.verdict import Verdict
 
+_QUOTED_CHARS = 300
 _DOWN = (Outcome.FAILED, Outcome.DIED)
 
 
@@ -80,15 +82,25 @@ def next_steps(view: BootView) -> tuple[str, ...]:
 
 
 def _cause_finding(cause: Cause, severity: Severity) -> Finding:
+    """A cause that is named has its title in the report's own first line."""
+    title = "" if severity is Severity.ERROR else f"{cause.title}: "
     fixed = f" (fixed in {cause.first_fixed})" if cause.first_fixed else ""
     return Finding(
         rule=cause.signature,
         severity=severity,
         confidence=cause.confidence,
-        message=f"{cause.title}: {cause.cause}{fixed}",
+        message=f"{title}{cause.cause}{fixed}{_quoted(cause)}",
         evidence=cause.evidence,
-        remedy="; ".join(cause.remedy),
+        remedy="\n".join(cause.remedy),
     )
+
+
+def _quoted(cause: Cause) -> str:
+    """The line that says most: the last of those that matched, which names what is meant."""
+    if not cause.evidence:
+        return ""
+    last = max(cause.evidence, key=lambda item: item.line)
+    return f"; line {last.line}: `{shorten(last.what.strip(), _QUOTED_CHARS)}`"
 
 
 def _conflict(rivals: tuple[Cause, ...]) -> Finding:

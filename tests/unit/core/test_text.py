@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkproof.core.text import encodable, map_text, visible
+from sparkproof.core.text import encodable, map_text, shorten, visible
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,8 @@ def test_only_lone_surrogates_are_escaped_for_encoding() -> None:
 def test_every_string_is_changed_keys_too() -> None:
     value = {"a": ["b", {"c": ("d", 1, None)}]}
     assert map_text(value, str.upper) == {"A": ["B", {"C": ["D", 1, None]}]}
+
+
+def test_what_is_cut_says_so() -> None:
+    assert shorten("12345", 5) == "12345"
+    assert shorten("123456", 5) == "1234…"

@@ -53,6 +53,17 @@ def test_the_verdict_comes_first_and_the_body_after_what_to_do() -> None:
     )
 
 
+def test_a_step_that_a_finding_has_said_already_is_not_repeated() -> None:
+    report = msgspec.structs.replace(
+        REPORT,
+        findings=(finding(Severity.WARNING), finding(Severity.INFO)),
+        next_steps=("keep the cache", "sparkproof explain deliver/ptx-jit"),
+    )
+    shown = plain_text(render_frame(report, []))
+    assert shown.count("keep the cache") == 1
+    assert "next  sparkproof explain" in shown
+
+
 def test_details_and_evidence_are_for_the_verbose() -> None:
     report = msgspec.structs.replace(REPORT, findings=(finding(Severity.INFO),))
     assert plain_text(render_frame(report, [])) == "PASS  runs on gb10\n"
