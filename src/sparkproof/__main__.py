@@ -1,0 +1,5 @@
+"""``python -m sparkproof``."""
+
+from sparkproof.cli.main import main
+
+main()
