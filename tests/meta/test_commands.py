@@ -18,7 +18,7 @@ from sparkproof.core.errors import ExitCode
 from sparkproof.core.report import schema_name
 from sparkproof.usecases.explain import list_topics
 
-_IMPORTED_AS = {"pyelftools": "elftools", "tomli-w": "tomli_w"}
+_IMPORTED_AS = {"prometheus-client": "prometheus_client"}
 _TYPED = re.compile(r"`sparkproof ([^`]+)`")
 ENTRIES = [pytest.param(entry, id=entry.name) for entry in COMMANDS]
 

@@ -11,6 +11,7 @@ _URL = re.compile(rb"https?://([A-Za-z0-9.-]+)")
 _BINARY = (
     *(".so", ".a", ".o", ".cubin", ".fatbin", ".entry", ".head", ".gz", ".whl", ".png"),
     ".safetensors",
+    ".zst",
 )
 _INDEX_OPTION = re.compile(r"(?:--index-url|--extra-index-url|--find-links)[ =]+https?://")
 

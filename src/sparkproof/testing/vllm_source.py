@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+from sparkproof.testing import vllm_platform_source as platform
 from sparkproof.testing.vllm_server_source import SERVER_FILES
 
 _ORACLE = """
@@ -330,150 +331,6 @@ _NVFP4_KERNELS = """
             return True, None
 """
 
-_CUSTOM_OPS = """
-    import torch
-
-    def supports_fp4(capability: int) -> bool:
-        return torch.ops._C.supports_fp4(capability)
-"""
-
-_CUDA = """
-    from vllm.platforms.interface import Platform, PlatformEnum
-    from vllm.v1.attention.backends.registry import AttentionBackendEnum
-
-    class CudaPlatformBase(Platform):
-        _enum = PlatformEnum.CUDA
-
-    def _get_backend_priorities(use_mla, device_capability, num_heads=None):
-        if use_mla:
-            return [AttentionBackendEnum.EAGER]
-        if device_capability.major == 10:
-            return [AttentionBackendEnum.LAZY, AttentionBackendEnum.EAGER]
-        return [AttentionBackendEnum.EAGER, AttentionBackendEnum.LAZY]
-
-    class Selector:
-        def get_attn_backend_cls(cls, selected):
-            if selected is not None:
-                raise ValueError(f"Selected backend {selected} is not valid.")
-            raise ValueError("No valid attention backend found.")
-"""
-
-_ATTENTION_BASE = """
-    class AttentionBackend:
-        supported_kv_cache_dtypes = ["auto", "bfloat16"]
-
-        @classmethod
-        def supports_kv_cache_dtype(cls, kv_cache_dtype):
-            return kv_cache_dtype in cls.supported_kv_cache_dtypes
-
-        @classmethod
-        def supports_compute_capability(cls, capability):
-            return True
-
-        @classmethod
-        def supports_combination(cls, head_size: int, kv_cache_dtype) -> str | None:
-            return None
-
-        @classmethod
-        def validate_configuration(cls, head_size, kv_cache_dtype, device_capability):
-            invalid_reasons = []
-            if head_size % 8 != 0:
-                invalid_reasons.append("head_size not supported")
-            if not cls.supports_kv_cache_dtype(kv_cache_dtype):
-                invalid_reasons.append("kv_cache_dtype not supported")
-            if not cls.supports_compute_capability(device_capability):
-                invalid_reasons.append("compute capability not supported")
-            combination = cls.supports_combination(head_size, kv_cache_dtype)
-            if combination is not None:
-                invalid_reasons.append(combination)
-            return invalid_reasons
-"""
-
-_ATTENTION_BACKENDS = """
-    from vllm.v1.attention.backend import AttentionBackend
-
-    class EagerBackend(AttentionBackend):
-        @classmethod
-        def supports_combination(cls, head_size: int, kv_cache_dtype) -> str | None:
-            if head_size > 256:
-                return "heads are too wide"
-            return None
-"""
-
-_LAZY_BACKEND = """
-    from flashinfer import decode
-    from vllm.platforms.interface import DeviceCapability
-    from vllm.v1.attention.backend import AttentionBackend
-
-    class LazyBackend(AttentionBackend):
-        supported_kv_cache_dtypes = ["auto", "bfloat16", "fp8", "fp8_e4m3"]
-
-        @classmethod
-        def supports_compute_capability(cls, capability):
-            return capability >= DeviceCapability(8, 0) and capability <= DeviceCapability(12, 1)
-"""
-
-_INTERFACE = """
-    from enum import Enum
-    from typing import NamedTuple
-
-    class PlatformEnum(Enum):
-        CUDA = 1
-        ROCM = 2
-
-    class DeviceCapability(NamedTuple):
-        major: int
-        minor: int
-
-    class Platform:
-        pass
-"""
-
-_KERNEL_CONFIG = """
-    from typing import Literal
-    from pydantic import field_validator
-    from vllm.config.utils import config
-
-    MoEBackend = Literal["auto", "rocket", "sled", "ladder", "hidden", "crawl"]
-    LinearBackend = Literal["auto", "rocket", "ladder", "float"]
-
-    @config
-    class KernelConfig:
-        moe_backend: MoEBackend = "auto"
-        linear_backend: LinearBackend = "auto"
-
-        @field_validator("moe_backend", mode="before")
-        def _normalise(cls, value):
-            return value.lower().replace("-", "_")
-"""
-
-_ENVS = """
-    from typing import TYPE_CHECKING
-
-    if TYPE_CHECKING:
-        VLLM_BATCH_INVARIANT: bool = False
-        VLLM_LATE_ROCKET: bool = False
-        VLLM_DISABLED_KERNELS: list[str] = []
-
-    environment_variables = {
-        "VLLM_BATCH_INVARIANT": lambda: False,
-        "VLLM_LATE_ROCKET": lambda: False,
-        "VLLM_DISABLED_KERNELS": lambda: [],
-        "VLLM_UNRELATED": lambda: 1,
-    }
-"""
-
-_METADATA = """\
-    Metadata-Version: 2.4
-    Name: vllm
-    Version: 9.9.9
-    Requires-Dist: torch==9.0
-    Requires-Dist: flashinfer-python==9.1; platform_machine == "aarch64"
-    Requires-Dist: flashinfer-cubin==9.1; platform_machine == "x86_64"
-    Requires-Dist: b12x==9.2; extra == "b12x"
-
-    text
-"""
 
 _MOE = "vllm/model_executor/layers/fused_moe"
 ORACLE = f"{_MOE}/oracle/nvfp4.py"
@@ -486,11 +343,11 @@ _FILES = {
     "vllm/__init__.py": "",
     "vllm/config/__init__.py": "",
     "vllm/logger.py": "def init_logger(name):\n    return None\n",
-    "vllm/envs.py": _ENVS,
+    "vllm/envs.py": platform.ENVS,
     RANKING: _RANKING,
     "vllm/quant_keys.py": "kNvfp4Static = object()\nkNvfp4Dynamic = object()\n",
-    "vllm/_custom_ops.py": _CUSTOM_OPS,
-    "vllm/config/kernel.py": _KERNEL_CONFIG,
+    "vllm/_custom_ops.py": platform.CUSTOM_OPS,
+    "vllm/config/kernel.py": platform.KERNEL_CONFIG,
     "vllm/config/cache.py": """
         from typing import Literal
         from vllm.config.utils import config
@@ -508,8 +365,8 @@ _FILES = {
             overrides: dict[str, str] | str = field(default_factory=dict)
     """,
     "vllm/platforms/__init__.py": "from vllm.platforms.interface import PlatformEnum\n",
-    "vllm/platforms/interface.py": _INTERFACE,
-    CUDA: _CUDA,
+    "vllm/platforms/interface.py": platform.INTERFACE,
+    CUDA: platform.CUDA,
     FLASHINFER: _FLASHINFER,
     f"{_MOE}/modular_kernel.py": _MODULAR,
     f"{_MOE}/experts/fast.py": _FAST,
@@ -517,9 +374,9 @@ _FILES = {
     ORACLE: _ORACLE,
     LINEAR: _LINEAR,
     "vllm/model_executor/kernels/linear/nvfp4.py": _NVFP4_KERNELS,
-    "vllm/v1/attention/backend.py": _ATTENTION_BASE,
-    "vllm/v1/attention/backends/eager.py": _ATTENTION_BACKENDS,
-    "vllm/v1/attention/backends/lazy.py": _LAZY_BACKEND,
+    "vllm/v1/attention/backend.py": platform.ATTENTION_BASE,
+    "vllm/v1/attention/backends/eager.py": platform.ATTENTION_BACKENDS,
+    "vllm/v1/attention/backends/lazy.py": platform.LAZY_BACKEND,
     "vllm/v1/attention/backends/registry.py": """
         from enum import Enum
 
@@ -533,7 +390,7 @@ _FILES = {
         QuantizationMethods = Literal["fp8", "modelopt"]
     """,
     "vllm/_C.abi3.so": "",
-    "vllm-9.9.9.dist-info/METADATA": _METADATA,
+    "vllm-9.9.9.dist-info/METADATA": platform.METADATA,
 }
 
 

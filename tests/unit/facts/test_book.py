@@ -7,7 +7,8 @@ import pytest
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.facts import book
-from sparkproof.facts.schema import DeviceClass, Glossary, Rule
+from sparkproof.core.field_report import DeviceClass
+from sparkproof.facts.schema import Glossary, Method, Rule
 
 
 @pytest.mark.parametrize("name", ["gb10", "GB10", " spark ", "dgx-spark"])
@@ -22,7 +23,7 @@ def test_a_bare_capability_is_a_device_with_no_other_facts() -> None:
     device = book.find_device("12.1")
     assert (str(device.capability), device.device_class) == ("12.1", DeviceClass.GB10)
     assert set(device.facts) == {"capability"}
-    assert device.facts["capability"].source == "given by the user"
+    assert device.facts["capability"].method is Method.GIVEN
     assert book.find_device("9.9").device_class is DeviceClass.OTHER
 
 

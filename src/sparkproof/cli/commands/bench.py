@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sparkproof.cli.options import output_options, receipt_options
+
+if TYPE_CHECKING:
+    from sparkproof.core.report import Report
+    from sparkproof.core.results.bench import BenchResult
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -58,7 +63,6 @@ def command(
 
     \b
     sparkproof bench http://127.0.0.1:8000 --depth 6000 --concurrency 1 --concurrency 8
-    sparkproof bench http://127.0.0.1:8000 --rate 2 --requests 60
     """
     from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
     from sparkproof.cli.output import emit_or_interrupt, write_lines  # noqa: PLC0415
@@ -88,9 +92,13 @@ def command(
         say=lambda text: write_lines([line(text)], to_stderr=True),
     )
     if html is not None:
-        from sparkproof.adapters.files import write_file  # noqa: PLC0415
-        from sparkproof.render.bench_html import bench_page  # noqa: PLC0415
-
-        write_file(html, bench_page(report))
+        _write_page(html, report)
     body = partial(render_bench, criteria=report.criteria)
     raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))
+
+
+def _write_page(path: Path, report: Report[BenchResult]) -> None:
+    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+    from sparkproof.render.bench_html import bench_page  # noqa: PLC0415
+
+    write_file(path, bench_page(report))
