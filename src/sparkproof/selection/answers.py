@@ -151,6 +151,17 @@ def describe_oracles(
     return tuple(found)
 
 
+def device_rule(
+    surface: ReleaseSurface, implementation: str, capability: ComputeCapability
+) -> tuple[DeviceAnswer, tuple[str, ...]]:
+    """What one class says to a device, and the gates that hangs on, whatever the model."""
+    methods = _methods(surface, implementation)
+    if not methods:
+        return DeviceAnswer.UNREAD, ()
+    context = _Remembering(surface, capability, {}, {}, {})
+    return _all([Supports(implementation, method) for method in methods], context)
+
+
 def _describe(
     oracle: Oracle,
     case: Case,
