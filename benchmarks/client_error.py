@@ -7,13 +7,17 @@ run with half the tokens.
 
     python benchmarks/client_error.py [--peers FOLDER] [--streams 1,8,32,64,256] [--out FILE]
 
-FOLDER holds one virtual environment a peer: llama-benchy, vllm, guidellm, aiperf.
+FOLDER holds one virtual environment a peer: llama-benchy, vllm, aiperf. They run with the little
+tokenizer of tests/data/tiny-qwen3, prompts of 32 tokens, two requests a stream. (guidellm's worker
+processes did not start on the machine of the committed table.)
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -24,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
+TOKENIZER = HERE.parent / "tests/data/tiny-qwen3"
 TTFT_S, INTERVAL_S = 0.2, 0.02
 LENGTHS = (64, 384)
 
@@ -111,7 +116,8 @@ def vllm(url: str, streams: int, tokens: int, folder: Path, peers: Path) -> tupl
     used, _ = run(
         [
             str(peers / "vllm/bin/vllm"),
-            *("bench", "serve", "--base-url", url, "--model", "tiny", "--skip-tokenizer-init"),
+            *("bench", "serve", "--base-url", url, "--model", "tiny"),
+            *("--tokenizer", str(TOKENIZER)),
             *("--dataset-name", "random", "--input-len", "32", "--output-len", str(tokens)),
             *("--num-prompts", str(2 * streams), "--max-concurrency", str(streams)),
             *("--ignore-eos", "--save-result", "--result-dir", str(folder)),
@@ -122,8 +128,47 @@ def vllm(url: str, streams: int, tokens: int, folder: Path, peers: Path) -> tupl
     return used, Told(found["median_ttft_ms"], 1000 / found["median_tpot_ms"])
 
 
+def llama_benchy(
+    url: str, streams: int, tokens: int, folder: Path, peers: Path
+) -> tuple[float, Told]:
+    used, _ = run(
+        [
+            str(peers / "llama-benchy/bin/llama-benchy"),
+            *("--base-url", f"{url}/v1", "--model", "tiny", "--tokenizer", str(TOKENIZER)),
+            *("--pp", "32", "--tg", str(tokens), "--exact-tg", "--runs", "2"),
+            *("--concurrency", str(streams), "--latency-mode", "none", "--skip-coherence"),
+            *("--no-adapt-prompt", "--no-warmup", "--book-url", f"{url}/book.txt"),
+            *("--save-result", str(folder / "benchy.json"), "--format", "json"),
+        ]
+    )
+    (found,) = json.loads((folder / "benchy.json").read_text())["benchmarks"]
+    first = statistics.median(found["e2e_ttft"]["values"])
+    return used, Told(first, statistics.median(found["tg_req_throughput"]["values"]))
+
+
+def aiperf(url: str, streams: int, tokens: int, folder: Path, peers: Path) -> tuple[float, Told]:
+    used, _ = run(
+        [
+            *(str(peers / "aiperf/bin/aiperf"), "profile", "--model", "tiny", "--url", url),
+            *("--endpoint-type", "completions", "--streaming", "--tokenizer", str(TOKENIZER)),
+            *("--concurrency", str(streams), "--request-count", str(2 * streams), "--isl", "32"),
+            *("--extra-inputs", "ignore_eos:true", "--extra-inputs", f"max_tokens:{tokens}"),
+            *("--osl", str(tokens), "--output-artifact-dir", str(folder / "aiperf")),
+            *("--ui", "none"),
+        ]
+    )
+    found = json.loads((folder / "aiperf/profile_export_aiperf.json").read_text())
+    gap = found["inter_token_latency"]["p50"]
+    return used, Told(found["time_to_first_token"]["p50"], 1000 / gap)
+
+
 Client = Callable[[str, int, int, Path, Path], tuple[float, Told]]
-CLIENTS: dict[str, Client] = {"sparkproof": sparkproof, "vllm bench serve": vllm}
+CLIENTS: dict[str, Client] = {
+    "sparkproof": sparkproof,
+    "llama-benchy": llama_benchy,
+    "vllm bench serve": vllm,
+    "aiperf": aiperf,
+}
 
 
 def measure(name: str, client: Client, streams: int, peers: Path) -> dict[str, Any]:
@@ -152,18 +197,26 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, default=Path("peers"))
     parser.add_argument("--streams", default="1,8,32,64,256")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--clients", default=",".join(CLIENTS))
+    parser.add_argument("--clients", default=",".join(CLIENTS), help="NAME or NAME@STREAMS")
     asked = parser.parse_args()
     rows = []
     for streams in map(int, asked.streams.split(",")):
-        for name in asked.clients.split(","):
+        for entry in asked.clients.split(","):
+            name, _, only = entry.partition("@")
+            if only and streams != int(only):
+                continue
             try:
                 rows.append(measure(name, CLIENTS[name], streams, asked.peers))
             except (OSError, RuntimeError, subprocess.TimeoutExpired, KeyError) as error:
                 rows.append({"client": name, "streams": streams, "failed": str(error)[-200:]})
             print(json.dumps(rows[-1]), flush=True)
     if asked.out:
-        asked.out.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+        about = {
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "machine": f"{os.cpu_count()} cores, shared; load {os.getloadavg()[0]:.1f}",
+            "server": f"TTFT {TTFT_S} s, a token every {INTERVAL_S} s and stream",
+        }
+        asked.out.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

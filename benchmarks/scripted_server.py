@@ -109,6 +109,8 @@ class Line(asyncio.Protocol):
         elif path == "/tokenize":
             count = len(str(json.loads(body).get("prompt", "")).split())
             self._json({"count": count, "tokens": list(range(count)), "max_model_len": 32768})
+        elif path == "/book.txt":  # prose for clients that want to be given some
+            self._send(b"200 OK", b"The miller counted his sacks before the rain came. " * 2000)
         elif path in ("/health", "/ping"):
             self._send(b"200 OK", b"")
         else:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from sparkproof.core.finding import Confidence, Finding
 from sparkproof.core.observations.exchange import Exchange, StreamReading
 from sparkproof.core.results.why import WhyResult
@@ -94,8 +96,7 @@ def _line(result: WhyResult) -> Finding | None:
         if exchange.status in (401, 403):
             return _found("why/key", exchange)
         redirect = 300 <= exchange.status < 400
-        page = exchange.status == 200 and "html" in exchange.content_type
-        if redirect or page:
+        if redirect or (exchange.ok and exchange.stream is None and not _has_choices(exchange)):
             return _found("why/not-openai", exchange)
     return None
 
@@ -247,3 +248,13 @@ def _flows(stream: StreamReading | None) -> bool:
 
 def _bursts(stream: StreamReading | None) -> bool:
     return 0 <= _spread(stream) < _BURST_SHARE
+
+
+def _has_choices(exchange: Exchange) -> bool:
+    """Whether it is an answer at all; a body that was cut short gets the benefit of the doubt."""
+    if exchange.body_bytes > len(exchange.body.encode("utf-8", "replace")):
+        return True
+    try:
+        return "choices" in msgspec.json.decode(exchange.body, type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        return False

@@ -272,7 +272,8 @@ def report_why(result: WhyResult) -> Report[WhyResult]:
     """Judge a result, fresh or stored."""
     cause = find_cause(result)
     if cause is None:
-        cause = make_finding("why/nothing-shown")
+        odd = any(result.answer_rules.values())
+        cause = make_finding("response/unclear" if odd else "why/nothing-shown")
         verdict, rule = Verdict.INCONCLUSIVE, ""
     else:
         verdict, rule = Verdict.FAIL, cause.rule

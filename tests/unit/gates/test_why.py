@@ -109,6 +109,28 @@ def test_a_dead_line_is_an_answer_too(failure: Failure, rule: str) -> None:
     assert [f.rule for f in report.findings] == [rule]
 
 
+def test_a_page_is_no_answer() -> None:
+    page = Exchange(
+        label="direct/whole", method="POST", path="/", status=200, body="<html>", body_bytes=6
+    )
+    found = find_cause(WhyResult(address="x", exchanges=(page,)))
+    assert found is not None
+    assert found.rule == "why/not-openai"
+
+
+def test_an_odd_answer_without_a_cause_is_not_called_sound() -> None:
+    body = '{"choices": [{"message": {"content": ""}}]}'
+    empty = Exchange(
+        label="direct/whole", method="POST", path="/", status=200, body=body, body_bytes=len(body)
+    )
+    result = WhyResult(
+        address="x", exchanges=(empty,), answer_rules={"direct/whole": "response/unclear"}
+    )
+    report = report_why(result)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.findings[0].rule == "response/unclear"
+
+
 def _stuck(**counted: float) -> WhyResult:
     silent = Exchange(
         label="direct/whole", method="POST", path="/v1/chat/completions", failure=Failure.TIMEOUT
@@ -132,6 +154,19 @@ def test_silence_is_told_apart_by_what_the_engine_counts(
     assert found.rule == rule
 
 
+def _whole() -> Exchange:
+    body = '{"choices": []}'
+    return Exchange(
+        label="direct/whole",
+        method="POST",
+        path="/",
+        status=200,
+        seconds=1.0,
+        body=body,
+        body_bytes=len(body),
+    )
+
+
 def _streamed(label: str, moments: tuple[int, ...]) -> Exchange:
     reading = StreamReading(arrivals_us=moments, ended_us=1_000_000, content="x", done=True)
     return Exchange(
@@ -140,7 +175,7 @@ def _streamed(label: str, moments: tuple[int, ...]) -> Exchange:
 
 
 def test_a_gateway_that_holds_the_stream_back() -> None:
-    whole = Exchange(label="direct/whole", method="POST", path="/", status=200, seconds=1.0)
+    whole = _whole()
     flows, bursts = (100_000, 300_000, 600_000, 900_000), (980_000, 981_000, 982_000, 983_000)
     exchanges = (whole, _streamed("direct/stream", flows), _streamed("gateway/stream", bursts))
     found = find_cause(WhyResult(address="x", exchanges=exchanges))
@@ -149,7 +184,7 @@ def test_a_gateway_that_holds_the_stream_back() -> None:
 
 
 def test_a_stream_that_loses_the_call() -> None:
-    whole = Exchange(label="direct/whole", method="POST", path="/", status=200, seconds=1.0)
+    whole = _whole()
     stream = _streamed("direct/stream", (1, 2))
     result = WhyResult(
         address="x",
