@@ -59,6 +59,7 @@ _ASK = (
 
 ASK_WORDS = _ASK.count(" ") + 1
 
+
 def compose(words: int, seed: str, *, ask: bool = False) -> str:
     """English prose of `words` words that begins with a mark made from `seed`.
 
