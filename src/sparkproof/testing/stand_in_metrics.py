@@ -12,7 +12,7 @@ def metrics_text(server: StandIn) -> str:
     """What a scrape gives."""
     be, count = server.behaviour, server.counters
     label = f'engine="0",model_name="{be.names[0]}"'
-    rows = [
+    rows: list[tuple[str, str, float]] = [
         ("process_start_time_seconds", "", server.started),
         ("vllm:num_requests_running", label, be.extra_traffic),
         ("vllm:num_requests_waiting", label, be.waiting),
@@ -41,19 +41,7 @@ def metrics_text(server: StandIn) -> str:
     labels = ",".join(f'{name}="{value}"' for name, value in config.items())
     rows.append(("vllm:cache_config_info", f'engine="0",{labels}', 1.0))
     if be.drafts:
-        rows += [
-            ("vllm:spec_decode_num_drafts_total", label, count["drafts"]),
-            ("vllm:spec_decode_num_draft_tokens_total", label, count["drafted"]),
-            ("vllm:spec_decode_num_accepted_tokens_total", label, count["accepted"]),
-        ]
-        rows += [
-            (
-                "vllm:spec_decode_num_accepted_tokens_per_pos_total",
-                f'{label},position="{position}"',
-                count[f"pos{position}"],
-            )
-            for position in range(len(be.accepted))
-        ]
+        rows += _drafts(server, label)
     lines = []
     for name, text, value in rows:
         family = name.removesuffix("_total").removesuffix("_sum").removesuffix("_count")
@@ -61,3 +49,20 @@ def metrics_text(server: StandIn) -> str:
         lines.append(f"# TYPE {family} {kind}")
         lines.append(f"{name}{{{text}}} {float(value)}" if text else f"{name} {float(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _drafts(server: StandIn, label: str) -> list[tuple[str, str, float]]:
+    be, count = server.behaviour, server.counters
+    return [
+        ("vllm:spec_decode_num_drafts_total", label, count["drafts"]),
+        ("vllm:spec_decode_num_draft_tokens_total", label, count["drafted"]),
+        ("vllm:spec_decode_num_accepted_tokens_total", label, count["accepted"]),
+        *(
+            (
+                "vllm:spec_decode_num_accepted_tokens_per_pos_total",
+                f'{label},position="{position}"',
+                count[f"pos{position}"],
+            )
+            for position in range(len(be.accepted))
+        ),
+    ]

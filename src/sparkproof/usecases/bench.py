@@ -75,9 +75,8 @@ def bench(
         run.interrupted = True
     result = run.finished()
     named = msgspec.structs.replace(result, identities=identities_of(result, deployment, box))
-    inputs = {"server": digest(named.snapshot), "load": digest(plan)}
-    if deployment is not None:
-        inputs["deployment"] = digest(deployment)
+    stated = {} if deployment is None else {"deployment": digest(deployment)}
+    inputs = {"server": digest(named.snapshot), "load": digest(plan), **stated}
     return keep(report_bench(named), store, inputs)
 
 

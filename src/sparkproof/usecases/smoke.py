@@ -75,9 +75,19 @@ def smoke(
     says = log_says(log) if log else None
     old = read_trusted(trust_store, trusted) if trusted and trust_store else None
     run = SmokeRun(expected=expected, log=says, warm_only=warm_only, seed=seed, model=model)
+    _run(run, Ports(address, gateway, port), wait_s)
+    result = run.finished(old)
+    inputs = {"server": digest(result.snapshot)}
+    if deployment is not None:
+        inputs["deployment"] = digest(deployment)
+    return keep(report_smoke(result), store, inputs)
+
+
+def _run(run: SmokeRun, ports: Ports, wait_s: float) -> None:
+    """Run it; an interrupt after the first answers leaves what came until then."""
 
     async def ask() -> None:
-        async with Ports(address, gateway, port) as (direct, other):
+        async with ports as (direct, other):
             await wait_for(direct, wait_s)
             await run.go(direct, other)
 
@@ -87,11 +97,6 @@ def smoke(
         if run.result is None:
             raise
         run.interrupted = True
-    report = report_smoke(run.finished(old))
-    inputs = {"server": digest(run.finished(old).snapshot)}
-    if deployment is not None:
-        inputs["deployment"] = digest(deployment)
-    return keep(report, store, inputs)
 
 
 async def wait_for(port: ServerPort, wait_s: float) -> None:
