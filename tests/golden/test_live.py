@@ -21,7 +21,7 @@ from sparkproof.render.smoke_text import render_smoke
 from sparkproof.render.why_text import render_why
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.bench import bench
+from sparkproof.usecases.bench import Arm, bench
 from sparkproof.usecases.compare import report_comparison
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.why import why
@@ -62,7 +62,7 @@ def test_bench(name: str, behaviour: dict[str, Any], golden: Golden) -> None:
     )
     more = {"extra_traffic": 1} if name == "loaded" else {}
     server = port(ttft_s=0.2, interval_s=0.0125, **behaviour, **more)
-    report = quiet(bench("http://x", plan, port=server))
+    report = quiet(bench(Arm("http://x"), plan, port=server))
     assert report.result is not None
     body = render_bench(report.result, report.criteria)
     golden(f"live/bench-{name}.txt", plain_text(render_frame(report, body)))

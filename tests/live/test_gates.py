@@ -27,7 +27,7 @@ from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.server_port import Ask
 from sparkproof.core.verdict import Verdict
 from sparkproof.load.schedule import make_plan
-from sparkproof.usecases.bench import bench
+from sparkproof.usecases.bench import Arm, bench
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.why import why
 
@@ -108,7 +108,7 @@ def test_the_same_server_asked_again_has_the_same_fingerprint(
 
 def test_drafting_is_seen_as_the_server_counts_it(sound: Live) -> None:
     plan = make_plan(modes=("raw",), depths=(200,), output=48, concurrencies=(1, 4), repeats=3)
-    report = bench(sound.url, plan)
+    report = bench(Arm(sound.url), plan)
     assert report.result is not None
     for cell in report.result.cells:
         assert cell.failed == 0

@@ -18,7 +18,7 @@ from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.observations.server_snapshot import EngineCounts, between
 from sparkproof.core.report import Report
 from sparkproof.core.results.why import WhyResult
-from sparkproof.core.server_port import Ask, ServerPort
+from sparkproof.core.server_port import Ask, Failure, ServerPort
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
 from sparkproof.formats.openai_answer import Tokens, parse_as
@@ -179,8 +179,12 @@ class WhyRun:
         )
 
     async def _both(self, session: Session, kind: str) -> None:
-        await session.ask(self._ask(f"{kind}/whole", self._body, stream=False))
-        await session.ask(self._ask(f"{kind}/stream", self._body, stream=True))
+        whole = await session.ask(self._ask(f"{kind}/whole", self._body, stream=False))
+        ask = self._ask(f"{kind}/stream", self._body, stream=True)
+        if whole.failure in (Failure.TIMEOUT, Failure.SILENT):  # a stream shows it sooner
+            short = self._patience_s / 4
+            ask = msgspec.structs.replace(ask, timeout_s=short, silence_s=short)
+        await session.ask(ask)
 
     def _ask(self, label: str, body: dict[str, Any], *, stream: bool) -> Ask:
         plain = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}

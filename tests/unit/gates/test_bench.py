@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.errors import UnreachableError
+from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.report import Report
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.verdict import Verdict
 from sparkproof.gates.bench import derive
 from sparkproof.load.schedule import make_plan
+from sparkproof.receipts.compare import compare
 from sparkproof.render.bench_html import bench_page
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.bench import bench, report_bench
+from sparkproof.usecases.bench import Arm, bench, report_bench
+from sparkproof.usecases.compare import measured_of
 
 PLAN = make_plan(modes=("answer",), depths=(64,), output=24, concurrencies=(1,), repeats=3)
 
 
 def run(behaviour: dict[str, Any] | None = None, **more: Any) -> Report[BenchResult]:
     port = FakePort(StandIn(Behaviour(**(behaviour or {}))))
-    return bench("http://stand-in", more.pop("plan", PLAN), port=port, **more)
+    return bench(
+        Arm("http://stand-in", more.pop("deployment", None), more.pop("box", "")),
+        more.pop("plan", PLAN),
+        port=port,
+        **more,
+    )
 
 
 def quiet(report: Report[BenchResult]) -> Report[BenchResult]:
@@ -89,7 +98,7 @@ def test_prefix_hits_are_found_where_something_shares_prompts() -> None:
                 ask = msgspec.structs.replace(ask, body=msgspec.json.encode(body))
             return await super().send(ask)
 
-    report = quiet(bench("http://x", PLAN, port=Rewriting(StandIn(Behaviour()))))
+    report = quiet(bench(Arm("http://x"), PLAN, port=Rewriting(StandIn(Behaviour()))))
     assert "bench/prefix-hits" in {f.rule for f in report.findings}
 
 
@@ -167,3 +176,33 @@ def test_the_page_needs_nothing_from_outside_and_escapes_what_it_shows() -> None
     assert "http-equiv" in page
     assert "src=" not in page
     assert page.count("<svg") >= 3
+
+
+def test_two_servers_are_measured_in_turns(tmp_path: Path) -> None:
+    """A slower one, told apart by the one thing that was changed."""
+    store = ReceiptStore(tmp_path)
+    stated = Deployment(checkpoint="qwen", artifact="vllm==0.33.0")
+    quick = Arm("http://a", stated, "spark-1")
+    changed = msgspec.structs.replace(stated, args=("--enforce-eager",))
+    eager = Arm("http://b", changed, "spark-1")
+    order: list[str] = []
+
+    class Noted(FakePort):
+        async def send(self, ask: Any) -> Any:
+            if b"ignore_eos" in ask.body and (not order or order[-1] != self.name):
+                order.append(self.name)
+            return await super().send(ask)
+
+    ports = [
+        Noted(StandIn(Behaviour(interval_s=interval)), name=name)
+        for name, interval in (("a", 0.005), ("b", 0.01))
+    ]
+    report = bench(quick, PLAN, against=eager, store=store, port=ports[0], other=ports[1])
+    assert order == ["a", "b"] * 4  # warm-up, then three rounds
+    assert report.result is not None
+    (_, first), (_, second) = store.read_all()
+    assert not isinstance(first, FormatError)
+    assert not isinstance(second, FormatError)
+    assert (second.hash, first.hash) == (report.receipt, report.result.against)
+    pair = compare([measured_of("a", second), measured_of("b", first)]).pairs[0]
+    assert [d.role for d in pair.chosen] == ["arguments"]

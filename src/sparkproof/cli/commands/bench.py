@@ -29,6 +29,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--model", default="", help="Served name to use; default: the first listed.")
 @click.option("--deployment", type=_FILE, help="Deployment TOML: what is being served.")
 @click.option("--box", default="", metavar="NAME", help="The machine it runs on.")
+@click.option("--against", default="", metavar="URL", help="Measure this one too, in turns.")
+@click.option("--against-deployment", type=_FILE, help="What is served there.")
+@click.option("--against-box", default="", metavar="NAME", help="The machine it runs on.")
 @click.option("--timeout", default=600.0, show_default=True, help="Seconds for one request.")
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots."
@@ -48,6 +51,9 @@ def command(
     model: str,
     deployment: Path | None,
     box: str,
+    against: str,
+    against_deployment: Path | None,
+    against_box: str,
     timeout: float,
     html: Path | None,
     receipt: bool,
@@ -69,7 +75,7 @@ def command(
     from sparkproof.load.schedule import make_plan  # noqa: PLC0415
     from sparkproof.render.bench_text import render_bench  # noqa: PLC0415
     from sparkproof.render.lines import line  # noqa: PLC0415
-    from sparkproof.usecases.bench import bench  # noqa: PLC0415
+    from sparkproof.usecases.bench import Arm, bench  # noqa: PLC0415
     from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
 
     plan = make_plan(
@@ -81,12 +87,14 @@ def command(
         requests=requests,
         repeats=repeats,
     )
+    stated, other = (
+        read_deployment(path) if path else None for path in (deployment, against_deployment)
+    )
     report = bench(
-        server,
+        Arm(server, stated, box),
         plan,
+        against=Arm(against, other, against_box or box) if against else None,
         model=model,
-        deployment=read_deployment(deployment) if deployment else None,
-        box=box,
         timeout_s=timeout,
         store=ReceiptStore(store or default_folder()) if receipt else None,
         say=lambda text: write_lines([line(text)], to_stderr=True),

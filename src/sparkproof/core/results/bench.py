@@ -72,6 +72,7 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         others: requests of others that the server counted in the measured windows.
         others_tokens: tokens generated for them.
         loaded: other traffic ran beside.
+        against: receipt of the other arm, where two were measured in turns.
         interrupted: somebody stopped it; what was measured is here.
     """
 
@@ -84,6 +85,7 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     loaded: bool = False
     others: float = 0.0
     others_tokens: float = 0.0
+    against: str = ""
     interrupted: bool = False
 
 
