@@ -12,12 +12,18 @@ from sparkproof.formats.python_source import brief, dotted_name
 from sparkproof.release.annotations import read_hints
 from sparkproof.release.configs import all_fields, read_field
 from sparkproof.release.drafts import Draft, Sizes, deprecation, draft_of, read_sizes, set_converter
+from sparkproof.release.keywords import (
+    inverse_prefixes,
+    read_text,
+    set_action,
+    set_arity,
+    set_default,
+)
 from sparkproof.release.names import constant, definition, find_class, lineage
 from sparkproof.release.symbolic.modules import Module, ModuleTable
 
 TOPIC = "release/options"
 _ENGINE = "vllm.engine.arg_utils"
-_PARSER = "vllm.utils.argparse_utils"
 _MAX_DEPTH = 12
 
 
@@ -49,7 +55,7 @@ class ArgumentReader:
         self._groups: dict[tuple[str, str], Group] = {}
         engine = table.get(_ENGINE)
         self._sizes = read_sizes(engine) if engine is not None else Sizes()
-        self._inverse = _inverse_prefixes(table)
+        self._inverse = inverse_prefixes(table)
         self.options: dict[str, Option] = {}
         self.unknowns: list[Unknown] = []
 
@@ -270,19 +276,21 @@ class ArgumentReader:
 
     def _set(self, scope: Scope, draft: Draft, key: str, value: ast.expr | None) -> None:
         if key == "default":
-            _set_default(self._table, scope.module, draft, value)
+            set_default(self._table, scope.module, draft, value)
         elif key == "type" and value is not None:
             set_converter(draft, value)
         elif key == "nargs":
-            _set_arity(draft, value)
+            set_arity(draft, value)
         elif key == "action" and value is not None:
-            _set_action(draft, value)
+            set_action(draft, value)
         elif key == "choices" and value is not None:
             self._set_choices(scope, draft, value)
         elif key == "deprecated":
             draft.deprecated = draft.deprecated or "marked as deprecated"
         elif key == "help" and value is not None:
-            draft.deprecated = draft.deprecated or deprecation(_text(self._table, scope, value))
+            draft.deprecated = draft.deprecated or deprecation(
+                read_text(self._table, scope.module, value)
+            )
 
     def _set_choices(self, scope: Scope, draft: Draft, node: ast.expr) -> None:
         if isinstance(node, ast.Call) and dotted_name(node.func) == "get_args" and node.args:
@@ -350,60 +358,3 @@ def _key(node: ast.expr) -> str:
 
 def _is_static(node: ast.FunctionDef) -> bool:
     return any(dotted_name(item) == "staticmethod" for item in node.decorator_list)
-
-
-def _set_default(table: ModuleTable, module: Module, draft: Draft, value: ast.expr | None) -> None:
-    known, scalar = constant(table, module, value) if value is not None else (False, None)
-    draft.default = scalar
-    draft.computed = "" if known or value is None else brief(value)
-    if draft.computed == "argparse.SUPPRESS":
-        draft.computed = ""
-
-
-def _set_arity(draft: Draft, value: ast.expr | None) -> None:
-    text = value.value if isinstance(value, ast.Constant) else None
-    if value is None:
-        draft.arity = "one"
-    elif text == "?":
-        draft.arity = "optional"
-    else:
-        draft.arity = "many"
-
-
-def _set_action(draft: Draft, value: ast.expr) -> None:
-    name = dotted_name(value) or str(getattr(value, "value", ""))
-    if name.endswith("BooleanOptionalAction"):
-        draft.value, draft.arity, draft.switch = "none", "none", "boolean"
-    elif name in ("store_true", "store_false"):
-        draft.value, draft.arity, draft.switch = "none", "none", name.removeprefix("store_")
-        if draft.default is None:
-            draft.default = name == "store_false"
-
-
-def _text(table: ModuleTable, scope: Scope, node: ast.expr) -> str:
-    known, value = constant(table, scope.module, node)
-    if known:
-        return str(value)
-    return "".join(
-        inner.value
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
-    )
-
-
-def _inverse_prefixes(table: ModuleTable) -> dict[str, str]:
-    """Prefixes that a switch can be negated by beside ``--no-``, where the release has any."""
-    if "_inverse_prefixes" not in table.text(_PARSER):
-        return {}
-    module = table.get(_PARSER)
-    for node in ast.walk(module.tree) if module is not None else ():
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
-            target = node.targets[0]
-            if isinstance(target, ast.Name) and target.id == "_inverse_prefixes":
-                pairs = zip(node.value.keys, node.value.values, strict=True)
-                return {
-                    str(key.value): str(value.value)
-                    for key, value in pairs
-                    if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)
-                }
-    return {}

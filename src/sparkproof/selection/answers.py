@@ -141,8 +141,9 @@ def describe_oracles(
     gates = _Every()
     open_context = _Remembering(surface, capability, {}, {}, {})
     found: list[OracleView] = []
+    attention: dict[str, _Device] = {}
     for oracle in surface.oracles:
-        devices: dict[str, _Device] = {}
+        devices = attention if oracle.flag == "--attention-backend" else {}
         for case in cases_of(oracle.id):
             settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
             context = _Remembering(surface, capability, settings, gates, {})

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.condition import EnvTest, Leaf, Setting, Tri, compare, evaluate
 from sparkproof.core.errors import UsageError
@@ -21,9 +20,11 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.facts.surfaces import load_surface, shipped_surfaces
-from sparkproof.release import read_surface
 from sparkproof.selection.answers import describe_oracles
 from sparkproof.usecases.envelope import make_report
+
+if TYPE_CHECKING:
+    from sparkproof.adapters.cache import ArtifactCache
 
 SECTIONS = (
     "oracles",
@@ -75,6 +76,9 @@ def find_surface(
     version = vllm or _bare_version(reference)
     if version:
         return load_surface(version), None
+    from sparkproof.adapters.open_artifact import open_artifact  # noqa: PLC0415 - only artifacts
+    from sparkproof.release import read_surface  # noqa: PLC0415 - pay for a reader
+
     subject, artifact = open_artifact(
         reference, target, cache=cache, offline=offline, progress=progress
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.ports import Progress
 from sparkproof.core.report import Report
@@ -15,6 +15,9 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.release.serve_line import parse_serve_line
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.release import find_surface
+
+if TYPE_CHECKING:
+    from sparkproof.adapters.cache import ArtifactCache
 
 
 def check_arguments(

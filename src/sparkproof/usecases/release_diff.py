@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Progress
 from sparkproof.core.report import Report
@@ -28,6 +28,9 @@ from sparkproof.release.diff import both, change, compare_surfaces
 from sparkproof.selection.answers import describe_oracles
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.release import batch_default, find_surface
+
+if TYPE_CHECKING:
+    from sparkproof.adapters.cache import ArtifactCache
 
 _RANK = {bite: position for position, bite in enumerate(Bite)}
 
