@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection to a server, for answers whose every piece is stamped with its moment.
 
 What is read is stamped and put aside, in the very call in which the event loop hands it over: no
-task is woken and nothing is decoded until the answer is whole. That is why it is not aiohttp,
+task is woken and nothing is parsed until the answer is whole. That is why it is not aiohttp,
 which wakes a task a piece (benchmarks/client_error.py has the figures of both).
 """
 
@@ -14,7 +14,6 @@ from sparkproof.core.errors import FormatError
 from sparkproof.core.server_port import Ask, Failure
 from sparkproof.formats.http1 import HEAD_LIMIT_BYTES, ChunkedReader, Head, parse_head
 
-_END = b"0\r\n\r\n"
 _ROOM = 128 << 10
 _clock = time.perf_counter
 
@@ -107,7 +106,7 @@ class Wire(asyncio.BufferedProtocol):
         return self._room
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Something came: stamp it, put it aside, look only for the end."""
+        """Something came: stamp it, put it aside, look for the end."""
         moment = _clock()
         answer = self._answer
         if answer is None:
@@ -125,8 +124,7 @@ class Wire(asyncio.BufferedProtocol):
         if self._size > answer.ask.limit_bytes:
             self._fail(Failure.TOO_LARGE, f"more than {answer.ask.limit_bytes} bytes")
         elif answer.head.chunked:
-            if data.endswith(_END) or (len(data) < len(_END) and self._ends(answer)):
-                self._finish_chunked(answer)
+            self._unwrap(answer)
         elif 0 <= answer.head.length <= self._size:
             self._finish(keep=self._size == answer.head.length)
 
@@ -150,12 +148,9 @@ class Wire(asyncio.BufferedProtocol):
             self._fail(Failure.NOT_HTTP, "compressed, though that was declined")
         return rest
 
-    def _ends(self, answer: Incoming) -> bool:
-        last = b"".join(piece for _, piece in answer.pieces[-len(_END) :])
-        return last.endswith(_END)
-
-    def _finish_chunked(self, answer: Incoming) -> None:
-        """The end, unless the body itself only looks like one."""
+    def _unwrap(self, answer: Incoming) -> None:
+        """Out of its chunks at once: a microsecond a piece, where all of them at the end would
+        hold up the stamps of other streams that end in the same moment."""
         try:
             whole = answer.decode()
         except FormatError as error:
