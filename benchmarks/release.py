@@ -24,8 +24,8 @@ _SHIPPED_LIMIT_S = 0.3
 
 
 def _surface(path: str) -> int:
-    from sparkproof.adapters.open_artifact import open_artifact
-    from sparkproof.release import read_surface
+    from sparkproof.adapters.open_artifact import open_artifact  # noqa: PLC0415
+    from sparkproof.release import read_surface  # noqa: PLC0415
 
     _, artifact = open_artifact(path, offline=True)
     try:
@@ -42,7 +42,7 @@ def _parse_all(path: str) -> int:
 
 
 def _shipped(version: str) -> int:
-    from sparkproof.facts.surfaces import load_surface
+    from sparkproof.facts.surfaces import load_surface  # noqa: PLC0415
 
     return len(load_surface(version).options)
 
