@@ -24,7 +24,7 @@ from sparkproof.core.results.proof import Alternative, Branch, ProofResult
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
-from sparkproof.core.verdict import Criterion, Verdict, fold
+from sparkproof.core.verdict import Verdict, fold
 from sparkproof.facts.backend import backends
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
@@ -34,6 +34,7 @@ from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
+from sparkproof.usecases.prove_arguments import as_criterion, find_refused_arguments
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_log import with_log
@@ -133,11 +134,15 @@ def _report(
 ) -> Report[ProofResult]:
     arguments = parse_selection_args(deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
-    elsewhere = find_other_platform(subjects[0], deployment.box)
+    in_branches = find_in_branches(branches, arguments)
+    refused = (
+        *find_other_platform(subjects[0], deployment.box),
+        *find_refused_arguments(look.surface, deployment.args, in_branches),
+    )
     reported = find_reports(look, branches, arguments, device.device_class)
     findings = (
-        *elsewhere,
-        *find_in_branches(branches, arguments),
+        *refused,
+        *in_branches,
         *reported,
         *find_sampler(deployment.box, look),
         *find_unread_release(branches, look.surface.version),
@@ -145,12 +150,12 @@ def _report(
         *judge_checkpoint(look.profile, look.effective, arguments.kv_cache_dtype),
     )
     criteria = (
-        *map(_as_criterion, elsewhere),
+        *map(as_criterion, refused),
         *criteria_of(branches),
         *map(reported_criterion, reported),
     )
     verdict = fold(item.verdict for item in criteria)
-    alternatives = find_alternatives(look, deployment, arguments)
+    alternatives = () if refused else find_alternatives(look, deployment, arguments)
     return make_report(
         "prove",
         ProofResult(
@@ -164,18 +169,14 @@ def _report(
             alternatives=alternatives,
         ),
         verdict=verdict,
-        summary=elsewhere[0].message if elsewhere else summarize(branches),
+        summary=refused[0].message if refused else summarize(branches),
         subjects=subjects,
         criteria=criteria,
         findings=findings,
         unknowns=_unknowns(look, seen),
-        next_steps=_next_steps(verdict, () if elsewhere else alternatives, findings),
+        next_steps=_next_steps(verdict, alternatives, findings),
         facts=_facts(device, branches),
     )
-
-
-def _as_criterion(finding: Finding) -> Criterion:
-    return Criterion(finding.rule, Verdict.FAIL, finding.message)
 
 
 def _redacted(deployment: Deployment) -> Deployment:

@@ -33,6 +33,7 @@ from sparkproof.usecases.flag_choices import try_flags
 from sparkproof.usecases.looking import Seen
 from sparkproof.usecases.outcomes import outcome_of
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
+from sparkproof.usecases.prove_arguments import as_criterion, find_refused_arguments
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_summary import criteria_of, summarize
@@ -101,6 +102,8 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     profile = asked.checkpoint.profile
     look = seen.look_at(profile, deployment.env)
     branches = prove_branches(look, deployment.box, arguments)
+    in_branches = find_in_branches(branches, arguments)
+    refused = find_refused_arguments(look.surface, deployment.args, in_branches)
     selection = Selection(
         name=_name(deployment, profile.name),
         architectures=profile.architectures,
@@ -111,11 +114,12 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
         args=redact_arguments(deployment.args),
         branches=tuple(_branch(look, branch, arguments, device) for branch in branches),
         choices=try_flags(look, deployment.box, arguments, branches, device.device_class),
-        changes=find_alternatives(look, deployment, arguments),
+        changes=() if refused else find_alternatives(look, deployment, arguments),
     )
     reported = find_reports(look, branches, arguments, device.device_class)
     findings = (
-        *find_in_branches(branches, arguments),
+        *refused,
+        *in_branches,
         *reported,
         *find_sampler(deployment.box, look),
         *find_unread_release(branches, look.surface.version),
@@ -124,8 +128,13 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     )
     unread = seen.code.unknowns if seen.code is not None else ()
     unknowns = (*profile.unknowns, *seen.surface.unknowns, *unread)
-    criteria = (*criteria_of(branches), *map(reported_criterion, reported))
-    return _Column(selection, criteria, findings, unknowns, summarize(branches))
+    criteria = (
+        *map(as_criterion, refused),
+        *criteria_of(branches),
+        *map(reported_criterion, reported),
+    )
+    summary = refused[0].message if refused else summarize(branches)
+    return _Column(selection, criteria, findings, unknowns, summary)
 
 
 def _name(deployment: Deployment, checkpoint: str) -> str:
