@@ -101,9 +101,18 @@ def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
 
 def name_gates(gates: tuple[str, ...]) -> str:
     """``depends on tool:nvcc, tool:ninja``: the first few by name, the rest by number."""
-    told = ", ".join(gates[:MAX_BLAMED]) or "something that could not be read"
+    told = ", ".join(map(_gate, gates[:MAX_BLAMED])) or "something that could not be read"
     more = len(gates) - MAX_BLAMED
     return f"depends on {told}" + (f" and {more} more" if more > 0 else "")
+
+
+def _gate(name: str) -> str:
+    """A gate's name; of a test that was not read its text, with its place where it has one."""
+    if not name.startswith("unread:"):
+        return name
+    _, where, line, text = name.split(":", 3)
+    place = f" ({where}:{line})" if where else ""
+    return f"the unread test `{text.replace('()()', '()')}`{place}"
 
 
 def _taken(attempt: Attempt, context: Context, *, after_open: bool) -> Step:
@@ -183,7 +192,7 @@ def _last(condition: Condition) -> Condition:
 
 
 def fill(text: str, context: Context) -> str:
-    """Put known values into the holes of a message of the release."""
+    """Put known values into the holes of a message of the release, an ellipsis into the rest."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
@@ -191,7 +200,7 @@ def fill(text: str, context: Context) -> str:
             return str(context.settings[name])
         if name in ("device_name", "capability"):
             return f"of capability {context.capability}"
-        return match[0]
+        return "…"
 
     return _PLACEHOLDER.sub(value, text)
 

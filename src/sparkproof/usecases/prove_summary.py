@@ -33,14 +33,21 @@ def criterion_name(layer: LayerProof, branch: Branch) -> str:
     return f"deliver/{layer.subject}" + (f" ({', '.join(parts)})" if parts else "")
 
 
+_GOOD = (Verdict.PASS, Verdict.SKIPPED)
+
+
 def summarize(branches: Sequence[Branch]) -> str:
-    """What each quantized class runs on; where it can't, what stands in the way."""
-    told = []
-    for branch in branches:
-        good = branch.verdict in (Verdict.PASS, Verdict.SKIPPED)
-        text = _picks(branch) if good else _trouble(branch)
-        told.append(f"{when(branch)}: {text}" if branch.assumptions else text)
-    return " | ".join(told)
+    """What each quantized class runs on; where it can't, what stands in the way, first."""
+    texts = [_picks(item) if item.verdict in _GOOD else _trouble(item) for item in branches]
+    if len(set(texts)) == 1:
+        return texts[0]
+    trouble = any(item.verdict not in _GOOD for item in branches)
+    told = zip(branches, texts, strict=True)
+    bad = [f"{when(item)}: {text}" for item, text in told if item.verdict not in _GOOD]
+    good = [item for item in branches if item.verdict in _GOOD]
+    if trouble:
+        return " | ".join((*bad, *(f"{when(item)} it passes" for item in good)))
+    return " | ".join(f"{when(item)}: {_picks(item)}" for item in good)
 
 
 def when(branch: Branch) -> str:
@@ -58,7 +65,10 @@ def _picks(branch: Branch) -> str:
     for layer in branch.layers:
         asked = layer.prediction is not None and layer.prediction.oracle
         if asked and layer.backend and layer.speed != Speed.ATTENTION.value:
-            picks.setdefault(f"{layer.backend}, {layer.speed}", []).append(layer.subject)
+            told = (
+                layer.backend if layer.speed in layer.backend else f"{layer.backend}, {layer.speed}"
+            )
+            picks.setdefault(told, []).append(layer.subject)
     if not picks:
         return "nothing is quantized: torch's own kernels"
     return "; ".join(f"{_each(subjects)}: {name}" for name, subjects in picks.items())
@@ -80,7 +90,8 @@ def _decisive(branch: Branch) -> Iterator[tuple[str, str]]:
             continue
         items = [item for item in layer.deliveries if item.verdict is layer.verdict]
         for item in items:
-            yield f"{item.what}: {item.reason}", layer.subject
+            what = "" if layer.subject.startswith(item.what) else f"{item.what}: "
+            yield f"{what}{item.reason}", layer.subject
         if not items:
             yield layer.reason, layer.subject
 
