@@ -1,4 +1,4 @@
-"""Answer for a rule, claim, flag, backend, failure, device, or a word of the glossary."""
+"""Answer for a rule, claim, flag, backend, failure, device, scheme, kernel family, or a word."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sparkproof.core.report import Report
 from sparkproof.core.results.explain import Explanation, Page
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts import book
+from sparkproof.facts.kernel_family import kernel_families
+from sparkproof.facts.quant_schemes import quant_schemes
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.explain_claims import (
     about_pages,
@@ -116,6 +118,39 @@ def _signature_pages() -> list[tuple[str, Page]]:
     return pages
 
 
+def _scheme_pages() -> list[tuple[str, Page]]:
+    return [
+        (
+            fact.id.value,
+            Page(
+                topic=fact.id.value,
+                kind="quantization scheme",
+                title=fact.title,
+                body=(fact.meaning,),
+                rows=(("source", fact.source), ("checked", fact.checked.isoformat())),
+            ),
+        )
+        for fact in quant_schemes().values()
+    ]
+
+
+def _family_pages() -> list[tuple[str, Page]]:
+    return [
+        (
+            family.id,
+            Page(
+                topic=family.id,
+                kind="kernel family",
+                title=family.title,
+                body=(family.about,),
+                rows=(("source", family.source), ("checked", family.checked.isoformat())),
+                see=("cubin", "PTX"),
+            ),
+        )
+        for family in kernel_families()
+    ]
+
+
 SOURCES: tuple[Callable[[], list[tuple[str, Page]]], ...] = (
     _rule_pages,
     _signature_pages,
@@ -125,4 +160,6 @@ SOURCES: tuple[Callable[[], list[tuple[str, Page]]], ...] = (
     backend_pages,
     claim_pages,
     about_pages,
+    _scheme_pages,
+    _family_pages,
 )
