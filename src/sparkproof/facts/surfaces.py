@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
+from typing import TypeVar
 
 import msgspec
 import zstandard
 from packaging.version import InvalidVersion, Version
 
 from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.observations.release_parts import Message
 from sparkproof.core.observations.release_surface import ReleaseSurface
 
+T = TypeVar("T")
 INDEX = "index.json"
+HISTORY = "history.json"
 _FOLDER = ("data", "vllm_releases")
 _LEVEL = 19
 _LIMIT_BYTES = 64 << 20
@@ -55,10 +59,14 @@ def unpack_surface(packed: bytes, where: str) -> ReleaseSurface:
     Raises:
         FormatError: it is damaged, or of another version of this program.
     """
+    return _decode(packed, where, ReleaseSurface)
+
+
+def _decode(packed: bytes, where: str, kind: type[T]) -> T:
     try:
         content = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_LIMIT_BYTES)
         with _without_collector():
-            return msgspec.msgpack.decode(content, type=ReleaseSurface)
+            return msgspec.msgpack.decode(content, type=kind)
     except (zstandard.ZstdError, msgspec.DecodeError, ValueError) as error:
         raise FormatError(str(error).splitlines()[0], where=where) from error
 
@@ -83,6 +91,63 @@ def shipped_surfaces() -> dict[str, Shipped]:
     return {item.version: item for item in sorted(found, key=lambda item: Version(item.version))}
 
 
+class Life(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """First and last shipped release that has something."""
+
+    first: str
+    last: str
+
+
+History = dict[str, dict[str, Life]]
+
+
+def named_things(surface: ReleaseSurface) -> dict[str, set[str]]:
+    """What a history is kept of, by section; values of flags as ``--flag=value``."""
+    values = {f"{o.flag}={value}" for o in surface.options for value in o.choices}
+    return {
+        "options": {name for item in surface.options for name in item.names} | values,
+        "env": set(surface.env_names),
+        "models": {m.architecture for m in surface.models if m.kind not in ("removed", "plugin")},
+        "parsers": {f"{item.kind} {item.name}" for item in surface.parsers},
+        "metrics": {item.name for item in surface.metrics},
+        "endpoints": {item.path for item in surface.endpoints},
+    }
+
+
+def trace_history(surfaces: Iterable[ReleaseSurface]) -> History:
+    """First and last release of everything named, from surfaces in the order of releases."""
+    found: History = {}
+    for surface in surfaces:
+        for section, names in named_things(surface).items():
+            lives = found.setdefault(section, {})
+            for name in sorted(names):
+                first = lives[name].first if name in lives else surface.version
+                lives[name] = Life(first, surface.version)
+    return found
+
+
+@cache
+def shipped_history() -> History:
+    """When each flag, value, variable, architecture, parser, metric and route came and went."""
+    data = resources.files(__package__).joinpath(*_FOLDER, HISTORY).read_bytes()
+    return msgspec.json.decode(data, type=History)
+
+
+def life_of(section: str, name: str) -> Life | None:
+    """First and last shipped release that has it; None if none has."""
+    return shipped_history().get(section, {}).get(name)
+
+
+def say_life(life: Life | None) -> str:
+    """``since 0.24.0``, ``gone since 0.28.0``, "" where it was there all along or never."""
+    if life is None:
+        return ""
+    known = list(shipped_surfaces())
+    if life.last != known[-1]:
+        return f"gone since {known[known.index(life.last) + 1]}"
+    return f"since {life.first}" if life.first != known[0] else ""
+
+
 def load_surface(version: str) -> ReleaseSurface:
     """The surface of a released version; never that of a neighbour.
 
@@ -95,6 +160,25 @@ def load_surface(version: str) -> ReleaseSurface:
         raise _refusal(version)
     data = resources.files(__package__).joinpath(*_FOLDER, item.file).read_bytes()
     return unpack_surface(data, item.file)
+
+
+class _Wording(msgspec.Struct, frozen=True):
+    messages: tuple[Message, ...]
+
+
+def load_messages(version: str) -> tuple[Message, ...]:
+    """The wording of a released version, without the rest of its surface; () where none is shipped.
+
+    A local part of the version is put aside: builds of one release are of one source.
+
+    Raises:
+        FormatError: the file is damaged.
+    """
+    item = shipped_surfaces().get(_normal(version.partition("+")[0]))
+    if item is None:
+        return ()
+    data = resources.files(__package__).joinpath(*_FOLDER, item.file).read_bytes()
+    return _decode(data, item.file, _Wording).messages
 
 
 def _normal(version: str) -> str:

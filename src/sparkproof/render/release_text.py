@@ -97,21 +97,27 @@ def _backend(row: BackendRow) -> tuple[Cell, ...]:
 def _options(result: ReleaseResult) -> list[Line]:
     if not result.options:
         return []
-    return [heading("options"), *table(map(_option, result.options))]
+    rows = (_option(item, result.lives.get(item.flag, "")) for item in result.options)
+    return [heading("options"), *table(rows)]
 
 
-def _option(item: Option) -> tuple[Cell, ...]:
-    other = " ".join(name for name in item.names if name != item.flag)
+def _option(item: Option, life: str) -> tuple[Cell, ...]:
+    other = " ".join(n for n in item.names if n != item.flag and n not in item.negative)
     kind = item.value if item.arity in ("one", "none") else f"{item.value} ({item.arity})"
     values = ", ".join(item.choices[:8]) + (" …" if len(item.choices) > 8 else "")
     default = item.computed or ("" if item.default is None else repr(item.default))
     note = Span(item.deprecated, Style.WARN) if item.deprecated else Span(values, Style.DIM)
-    return (item.flag, other, kind, default, note)
+    return (item.flag, other, kind, default, life, note)
 
 
 def _env(result: ReleaseResult) -> list[Line]:
     rows = (
-        (item.name, "" if item.default is None else repr(item.default), item.deprecated)
+        (
+            item.name,
+            "" if item.default is None else repr(item.default),
+            result.lives.get(item.name, ""),
+            item.deprecated,
+        )
         for item in result.env
     )
     return [heading("environment"), *table(rows)] if result.env else []

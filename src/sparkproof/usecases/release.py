@@ -19,7 +19,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
-from sparkproof.facts.surfaces import load_surface, shipped_surfaces
+from sparkproof.facts.surfaces import life_of, load_surface, say_life, shipped_surfaces
 from sparkproof.selection.answers import describe_oracles
 from sparkproof.usecases.envelope import make_report
 
@@ -176,8 +176,20 @@ def _result(
         sections=_counted(surface),
         batch=batch_default(surface, hardware),
         oracles=views,
+        lives=_lives(surface, wanted),
         **fields,
     )
+
+
+def _lives(surface: ReleaseSurface, wanted: tuple[str, ...]) -> dict[str, str]:
+    names = {"options": [o.flag for o in surface.options], "env": list(surface.env_names)}
+    found = {
+        name: say_life(life_of(section, name))
+        for section in ("options", "env")
+        if section in wanted
+        for name in names[section]
+    }
+    return {name: said for name, said in found.items() if said}
 
 
 def _counted(surface: ReleaseSurface) -> tuple[Counted, ...]:

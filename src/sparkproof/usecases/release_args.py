@@ -12,6 +12,7 @@ from sparkproof.core.serve_line import Complaint, ServeLine, Trouble
 from sparkproof.core.target import Target
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
+from sparkproof.facts.surfaces import life_of, say_life
 from sparkproof.release.serve_line import parse_serve_line
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.release import find_surface
@@ -57,11 +58,13 @@ def check_arguments(
 def _finding(item: Complaint) -> Finding:
     severity = Severity.ERROR if item.trouble.refuses else Severity.WARNING
     near = f"perhaps {' or '.join(item.near)}" if item.near else ""
+    said = say_life(life_of("options", item.flag)) if item.trouble is Trouble.UNKNOWN else ""
+    message = f"{item.message} ({said})" if said else item.message
     return Finding(
         rule=f"release/{item.trouble.value}",
         severity=severity if item.trouble is not Trouble.REPEATED else Severity.INFO,
         confidence=Confidence.SHOWN,
-        message=item.message,
+        message=message,
         subject=item.flag,
         evidence=(item.source.evidence(item.flag),) if item.source is not None else (),
         remedy=near,

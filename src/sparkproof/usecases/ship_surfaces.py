@@ -19,7 +19,14 @@ from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Progress
 from sparkproof.core.target import Target
-from sparkproof.facts.surfaces import INDEX, Shipped, pack_surface
+from sparkproof.facts.surfaces import (
+    HISTORY,
+    INDEX,
+    Shipped,
+    pack_surface,
+    trace_history,
+    unpack_surface,
+)
 from sparkproof.release import read_surface
 
 OLDEST = Version("0.20.0")
@@ -96,4 +103,6 @@ def ship_surfaces(
         entries[entry.version] = entry
     ordered = sorted(entries.values(), key=lambda item: Version(item.version))
     index.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
+    surfaces = (unpack_surface((folder / i.file).read_bytes(), i.file) for i in ordered)
+    (folder / HISTORY).write_bytes(msgspec.json.encode(trace_history(surfaces)) + b"\n")
     return tuple(ordered)

@@ -9,9 +9,13 @@ import pytest
 
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.facts.surfaces import (
+    life_of,
     load_surface,
     pack_surface,
+    say_life,
+    shipped_history,
     shipped_surfaces,
+    trace_history,
     unpack_surface,
 )
 
@@ -56,7 +60,10 @@ def test_nothing_is_missing_and_nothing_unread(version: str) -> None:
 
 def test_there_is_a_file_for_every_entry_and_no_other() -> None:
     files = {item.name for item in FOLDER.iterdir()}
-    assert files == {item.file for item in shipped_surfaces().values()} | {"index.json"}
+    assert files == {item.file for item in shipped_surfaces().values()} | {
+        "index.json",
+        "history.json",
+    }
     assert sum(len(FOLDER.joinpath(name).read_bytes()) for name in files) < 6_000_000
 
 
@@ -74,6 +81,16 @@ def test_another_version_is_never_mapped_to_a_neighbour(version: str, part: str)
     with pytest.raises(UsageError, match=part) as caught:
         load_surface(version)
     assert caught.value.hint
+
+
+def test_the_history_is_that_of_the_surfaces() -> None:
+    history = shipped_history()
+    assert history == trace_history(load_surface(version) for version in VERSIONS)
+    assert say_life(life_of("options", "--max-num-partial-prefills")) == "gone since 0.27.0"
+    assert say_life(life_of("options", "--moe-backend=flashinfer_b12x")) == "since 0.22.0"
+    assert say_life(life_of("env", "VLLM_NVFP4_GEMM_BACKEND")) == "gone since 0.24.0"
+    assert say_life(life_of("options", "--port")) == ""
+    assert life_of("options", "--no-such") is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x28\xb5\x2f\xfd", b"no zstandard at all"])

@@ -103,6 +103,8 @@ class ReleaseResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         shipped: it comes from the data of this program, not from an artifact.
         sections: what there is to ask for.
+        lives: of the options or variables that are shown, when they came or went, as far as
+            the shipped releases tell; those that were there all along are left out.
     """
 
     version: str
@@ -126,6 +128,7 @@ class ReleaseResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pins: tuple[Pin, ...] = ()
     extras: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    lives: dict[str, str] = {}
 
 
 class Bite(StrEnum):
