@@ -38,6 +38,27 @@ def test_a_log_as_json_is_one_document(cli: Cli) -> None:
     assert {s["name"]: s["value"] for s in boot["seen"]}["kv_tokens"] == 1_398_080
 
 
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [
+        ("v0.26.0", "info  vllm: the log states 0.26.0, as tag v0.26.0 says 0.26.0"),
+        ("v0.33.0", "warning  vllm: tag v0.33.0 says 0.33.0, the server in it states 0.26.0"),
+    ],
+)
+def test_the_image_of_a_saved_inspection_is_held_against_the_log(
+    tag: str, said: str, cli: Cli, tmp_path: Path
+) -> None:
+    inspect = tmp_path / "inspect.json"
+    config = {"Image": f"vllm/vllm-openai:{tag}"}
+    inspect.write_text(json.dumps([{"Name": "/x", "Config": config, "Image": "sha256:ab"}]))
+    log = str(LOGS / "h200-0.26.0-dense-bf16.log")
+    run = cli("log", log, "--inspect", str(inspect))
+    assert run.code == 0
+    assert said in run.out + cli("log", log, "--inspect", str(inspect), "--verbose").out
+    both = cli("log", "--response", str(LOGS / "answer-sound.json"), "--inspect", str(inspect))
+    assert both.code == 2
+
+
 def test_a_post_mortem(cli: Cli, tmp_path: Path) -> None:
     kernel = tmp_path / "kernel.log"
     kernel.write_text(

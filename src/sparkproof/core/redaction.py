@@ -42,6 +42,7 @@ _HOME = re.compile(
     r"|[A-Za-z]:\\Users\\[^\\\s\"':,;)\]]+)"
 )
 _HOME_ELSEWHERE = re.compile(r"(?P<keep>/(?:home|Users)/)[^/\s\"':,;)\]]+")
+_ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0\b)\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)")
 _SECRET_NAME = re.compile(
     r"(?:key|token|secret|password|passwd|credentials?|auth)(?![a-z])", re.IGNORECASE
 )
@@ -55,6 +56,11 @@ def redact_text(text: str) -> str:
     for pattern in _PATTERNS:
         text = pattern.sub(_masked, text)
     return encodable(_HOME_ELSEWHERE.sub(_masked, _HOME.sub("~", text)))
+
+
+def redact_addresses(text: str) -> str:
+    """The text with IPv4 addresses masked, loopback and wildcard aside."""
+    return _ADDRESS.sub("[address]", text)
 
 
 def _masked(match: re.Match[str]) -> str:

@@ -24,6 +24,8 @@ class LogLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         expected: the phase by whose end every such boot has printed it ("" for not expected).
         gpu_only: expected only where the device is a GPU.
         releases: releases in which the wording exists, PEP 440 ("" for all that we read).
+        printed_by: who prints it, or how it is put together, where no message of vLLM's holds
+            it: ``uvicorn``, ``torch``, ``argparse`` … ("" for vLLM's own messages).
         examples: lines that match.
     """
 
@@ -41,6 +43,7 @@ class LogLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expected: Phase | None = None
     gpu_only: bool = False
     releases: str = ""
+    printed_by: str = ""
     examples: tuple[str, ...] = ()
 
 

@@ -52,6 +52,7 @@ class InspectedContainer(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     Attributes:
         image: the name it was started by; `digest` what that was (``sha256:...``).
         arguments: entrypoint and command in one.
+        labels: the image's and the container's own.
     """
 
     name: str
@@ -60,6 +61,7 @@ class InspectedContainer(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     arguments: tuple[str, ...]
     environment: dict[str, str]
     state: ContainerState
+    labels: dict[str, str] = {}
 
 
 def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
@@ -85,6 +87,7 @@ def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
         arguments=(*_texts(config.get("Entrypoint")), *_texts(config.get("Cmd"))),
         environment=_environment(config.get("Env")),
         state=_state(first.get("State"), first.get("RestartCount")),
+        labels=_labels(config.get("Labels")),
     )
 
 
@@ -149,6 +152,12 @@ def _unshell(words: tuple[str, ...]) -> tuple[str, ...]:
 def _environment(value: object) -> dict[str, str]:
     pairs = (item.partition("=") for item in _texts(value))
     return {name: text for name, _, text in pairs if name}
+
+
+def _labels(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {key: text for key, text in value.items() if isinstance(text, str)}
 
 
 def _state(value: object, restarts: object) -> ContainerState:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from sparkproof.adapters.log_sources import open_log, read_small
@@ -16,13 +16,17 @@ from sparkproof.core.observations.boot_log import BootLog, Hit, LogReading
 from sparkproof.core.ports import LogSource
 from sparkproof.core.report import Report
 from sparkproof.core.results.log import BootView, LogResult
+from sparkproof.core.unknown import Unknown
 from sparkproof.facts.book import signatures
 from sparkproof.facts.log_book import log_lines
+from sparkproof.facts.surfaces import load_messages
 from sparkproof.formats.kernel_log import parse_kernel_log
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.reader import LogReader, read_log
-from sparkproof.recipe.docker_inspect import parse_docker_inspect
+from sparkproof.formats.vllm_log.release_wording import ReleaseWording, read_release_wording
+from sparkproof.recipe.docker_inspect import InspectedContainer
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.log_claims import find_container, judge_claims
 from sparkproof.usecases.log_findings import describe_boot, judge_boot, next_steps
 
 _PIECE_BYTES = 64 << 20
@@ -37,7 +41,18 @@ _METRICS = (
 @cache
 def phrase_index() -> PhraseIndex:
     """Everything the catalogue looks for, compiled once."""
-    return PhraseIndex(log_lines(), signature_probes(signatures().values()))
+    return PhraseIndex(log_lines(), signature_probes(signatures().values()), release_wording)
+
+
+@lru_cache(maxsize=32)
+def release_wording(version: str) -> ReleaseWording:
+    """What the messages of a shipped release say about our wordings; nothing of any other.
+
+    Raises:
+        FormatError: the release's shipped data is damaged.
+    """
+    messages = load_messages(version)
+    return read_release_wording(log_lines(), messages) if messages else ReleaseWording()
 
 
 def read_boots(source: LogSource) -> LogReading:
@@ -49,21 +64,27 @@ def read_boots(source: LogSource) -> LogReading:
     return read_log(source.chunks(), phrase_index(), source.name)
 
 
-def explain_log(text: str) -> Report[LogResult]:
+def explain_log(text: str, *, inspect: Path | None = None) -> Report[LogResult]:
     """Facts, and the cause where the last boot failed.
 
     Args:
         text: a file, ``-``, ``container:NAME`` or ``unit:NAME``.
+        inspect: saved ``docker inspect`` of the container; an engine's own is asked for.
 
     Raises:
         FormatError, UnreachableError, UsageError: it can't be read, or is no vLLM log.
     """
-    return report_reading(read_boots(open_log(text)))
+    source = open_log(text)
+    container, unknowns = find_container(text, inspect)
+    return report_reading(read_boots(source), container, unknowns)
 
 
-def follow_log(text: str, say: Callable[[str], None]) -> Report[LogResult]:
+def follow_log(
+    text: str, say: Callable[[str], None], *, inspect: Path | None = None
+) -> Report[LogResult]:
     """As `explain_log`, reading on until the boot is ready or has failed."""
     source = open_log(text)
+    container, unknowns = find_container(text, inspect)
     reader = LogReader(phrase_index(), source.name)
     told = ""
     for chunk in source.chunks(follow=True):
@@ -75,10 +96,14 @@ def follow_log(text: str, say: Callable[[str], None]) -> Report[LogResult]:
         if reader.decided:
             break
     reader.finish()
-    return report_reading(reader.reading())
+    return report_reading(reader.reading(), container, unknowns)
 
 
-def report_reading(reading: LogReading) -> Report[LogResult]:
+def report_reading(
+    reading: LogReading,
+    container: InspectedContainer | None = None,
+    unknowns: tuple[Unknown, ...] = (),
+) -> Report[LogResult]:
     """The report on a reading; the last boot gives the verdict."""
     views = tuple(view_boot(boot, reading.where) for boot in reading.boots)
     last = views[-1]
@@ -94,8 +119,8 @@ def report_reading(reading: LogReading) -> Report[LogResult]:
         ),
         verdict=verdict,
         summary=describe_boot(last),
-        findings=findings,
-        unknowns=reading.unknowns,
+        findings=(*findings, *judge_claims(last.boot.version, container)),
+        unknowns=(*reading.unknowns, *unknowns),
         next_steps=next_steps(last),
     )
 
@@ -119,7 +144,8 @@ def explain_death(
         FormatError, UnreachableError, UsageError: a piece can't be read.
     """
     reading = read_boots(open_log(text))
-    pieces = _gather(inspect, kernel, metrics, pressure)
+    container, unknowns = find_container(text, inspect)
+    pieces = _gather(container, kernel, metrics, pressure)
     boot = with_pieces(reading.boots[-1], pieces)
     view = view_boot(boot, reading.where)
     verdict, findings = judge_boot(view, reading.where)
@@ -135,19 +161,19 @@ def explain_death(
         ),
         verdict=verdict,
         summary=describe_boot(view),
-        findings=findings,
-        unknowns=reading.unknowns,
+        findings=(*findings, *judge_claims(boot.version, container)),
+        unknowns=(*reading.unknowns, *unknowns),
         next_steps=next_steps(view),
     )
 
 
 def _gather(
-    inspect: Path | None, kernel: Path | None, metrics: Path | None, pressure: Path | None
+    container: InspectedContainer | None,
+    kernel: Path | None,
+    metrics: Path | None,
+    pressure: Path | None,
 ) -> DeathPieces:
-    state = None
-    if inspect is not None:
-        container = parse_docker_inspect(read_small(inspect, _PIECE_BYTES), inspect.name)
-        state = container.state
+    state = container.state if container else None
     log = read_small(kernel, _PIECE_BYTES) if kernel else b""
     lines = read_small(metrics, _PIECE_BYTES).decode("utf-8", "replace") if metrics else ""
     stall = read_small(pressure, _PIECE_BYTES).decode("utf-8", "replace") if pressure else ""

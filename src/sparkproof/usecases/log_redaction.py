@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
 import msgspec
 
-from sparkproof.core.redaction import redact, redact_text
+from sparkproof.core.redaction import redact, redact_addresses, redact_text
 from sparkproof.core.report import Report
 from sparkproof.core.results.log import LogResult
 
 T = TypeVar("T")
-_ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0\b)\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)")
-
-
-def redact_addresses(text: str) -> str:
-    """The text with IPv4 addresses masked, loopback and wildcard aside."""
-    return _ADDRESS.sub("[address]", text)
 
 
 def redact_report(report: Report[LogResult]) -> Report[LogResult]:

@@ -16,7 +16,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--follow", is_flag=True, help="Read on until the server is ready or has failed.")
 @click.option("--response", type=_FILE, help="An answer of the server, or a list of them.")
 @click.option("--postmortem", is_flag=True, help="Put the pieces below on one timeline.")
-@click.option("--inspect", type=_FILE, help="Saved `docker inspect` JSON.")
+@click.option("--inspect", type=_FILE, help="Saved `docker inspect` JSON: image, exit state.")
 @click.option("--kernel", type=_FILE, help="Saved `journalctl -k` or `dmesg` output.")
 @click.option("--metrics", type=_FILE, help="The last /metrics that was saved.")
 @click.option("--pressure", type=_FILE, help="Saved /proc/pressure/memory.")
@@ -45,11 +45,12 @@ def command(
     from sparkproof.render.log_text import render_log  # noqa: PLC0415
     from sparkproof.usecases import log, log_response  # noqa: PLC0415
 
-    pieces = (inspect, kernel, metrics, pressure)
     if bool(source) == bool(response):
         raise click.UsageError("give either a SOURCE or --response FILE")
-    if any(pieces) and not postmortem:
-        raise click.UsageError("--inspect, --kernel, --metrics and --pressure need --postmortem")
+    if any((kernel, metrics, pressure)) and not postmortem:
+        raise click.UsageError("--kernel, --metrics and --pressure need --postmortem")
+    if inspect and response:
+        raise click.UsageError("--inspect goes with a SOURCE")
     if response:
         report = log_response.explain_response(response)
     elif postmortem:
@@ -57,9 +58,11 @@ def command(
             source, inspect=inspect, kernel=kernel, metrics=metrics, pressure=pressure
         )
     elif follow:
-        report = log.follow_log(source, lambda text: write_lines([line(text)], to_stderr=True))
+        report = log.follow_log(
+            source, lambda text: write_lines([line(text)], to_stderr=True), inspect=inspect
+        )
     else:
-        report = log.explain_log(source)
+        report = log.explain_log(source, inspect=inspect)
     if redact:
         from sparkproof.usecases.log_redaction import redact_report  # noqa: PLC0415
 

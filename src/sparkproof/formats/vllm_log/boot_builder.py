@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable
 
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -190,8 +191,8 @@ class BootBuilder:
         else:
             self._hits[probe] = msgspec.structs.replace(old, last_line=line, count=old.count + 1)
 
-    def finish(self, wordings: tuple[LogLine, ...]) -> BootLog:
-        """The boot as it stands."""
+    def finish(self, printed_by: Callable[[str], Iterable[LogLine]]) -> BootLog:
+        """The boot as it stands; `printed_by` gives the wordings that a version has."""
         config = parse_fields(self._config_text)
         return BootLog(
             number=self.number,
@@ -213,7 +214,7 @@ class BootBuilder:
             errors=tuple(self._errors.values()),
             hits=tuple(self._hits.values()),
             traffic=self.traffic.total(),
-            absent=self._absent(wordings, config),
+            absent=self._absent(printed_by, config),
         )
 
     def _outcome(self) -> Outcome:
@@ -228,14 +229,14 @@ class BootBuilder:
         return Outcome.FAILED if fatal and ended_there else Outcome.UNFINISHED
 
     def _absent(
-        self, wordings: tuple[LogLine, ...], config: tuple[Argument, ...]
+        self, printed_by: Callable[[str], Iterable[LogLine]], config: tuple[Argument, ...]
     ) -> tuple[str, ...]:
         if not self.whole:
             return ()
         on_cpu = any(a.name == "device_config" and a.value == "cpu" for a in config)
         there = {_topic(name) for name in self._wordings}
         missing: dict[str, None] = {}
-        for wording in wordings:
+        for wording in printed_by(self.version):
             phase = wording.expected
             if phase is None or _topic(wording.id) in there or (wording.gpu_only and on_cpu):
                 continue

@@ -34,8 +34,10 @@ class OpenBoot:
         self._pending: list[tuple[bytes, Interest, int]] = []
         self._pending_bytes = 0
         self._begun = self._versioned = self._ended = self._served = False
+        self._base = index
         self.number = number
         self.line = first_line
+        self.version = ""
         self.responses = self._boot.traffic.responses
 
     def add(self, raw: bytes, interest: Interest, number: int) -> None:
@@ -64,7 +66,8 @@ class OpenBoot:
         for position in interest.wordings:
             wording = self._index.wordings[position]
             event = wording.event
-            if event not in _TURNING or _match(self._index, position, record) is None:
+            groups = _match(self._index, position, record) if event in _TURNING else None
+            if groups is None:
                 continue
             if event == "engine":
                 fresh = fresh or self._ended
@@ -76,7 +79,19 @@ class OpenBoot:
                 self._ended = True
             if event in _VERSIONED and not fresh:
                 self._versioned = True
+                self._state_version(groups.get("version", ""))
         return fresh
+
+    def _state_version(self, version: str) -> None:
+        """From here on the release's own wording counts as well."""
+        if version and not self.version:
+            self.version = version
+            self._index = self._base.for_version(version)
+
+    @property
+    def index(self) -> PhraseIndex:
+        """What the lines of this boot are looked up in."""
+        return self._index
 
     def start(self, raw: bytes, interest: Interest) -> None:
         """Note what the first line of this boot begins."""
@@ -100,7 +115,7 @@ class OpenBoot:
         """The boot as it stands."""
         self.settle()
         self._boot.line = self.line
-        return self._boot.finish(self._index.wordings)
+        return self._boot.finish(self._base.printed_by)
 
     def settle(self) -> None:
         """Read what was kept."""

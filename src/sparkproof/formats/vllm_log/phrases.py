@@ -8,16 +8,19 @@ translation and one look-up.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from sparkproof.facts.log_schema import LogLine, Phrase
 from sparkproof.formats.vllm_log.headers import Record, parse_line
+from sparkproof.formats.vllm_log.release_wording import ReleaseWording
 
 _DIGITS = b"0123456789"
 _TEMPLATES = 16384
 _TEMPLATE_BYTES = 4096
+_VERSIONS = 4
+_NOTHING = ReleaseWording()
 # Request logging: no two lines are alike, and what they quote is a client's, not vLLM's.
 # At the debug level only the refusals of candidates are of interest.
 _DEBUG = b"DEBUG "
@@ -31,6 +34,10 @@ _EXCEPTION = re.compile(
     r"(?:: ?(?P<message>.*))?\Z"
 )
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?')
+
+
+Learn = Callable[[str], ReleaseWording]
+"""Tells of a version, as the log states it, what its release words otherwise."""
 
 
 class Probe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,7 +117,15 @@ class AnchorIndex:
 class PhraseIndex:
     """All wordings and probes, compiled, and the memory of templates."""
 
-    def __init__(self, wordings: Sequence[LogLine], probes: Sequence[Probe]) -> None:
+    def __init__(
+        self,
+        wordings: Sequence[LogLine],
+        probes: Sequence[Probe],
+        learn: Learn | None = None,
+    ) -> None:
+        self._learn = learn
+        self._learned: dict[str, ReleaseWording] = {}
+        self._versions: dict[str, PhraseIndex] = {}
         self.wordings = tuple(wordings)
         self.probes = tuple(probes)
         self.patterns = [re.compile(w.match) if w.match else None for w in wordings]
@@ -120,6 +135,34 @@ class PhraseIndex:
         self._wordings = AnchorIndex([w.has for w in wordings])
         self._probes = AnchorIndex([p.phrase.has for p in probes])
         self._memory: dict[bytes, Interest | None] = {}
+
+    def for_version(self, version: str) -> PhraseIndex:
+        """This index with what the release words otherwise; itself where that is nothing.
+
+        The positions of this index hold in the other one too.
+        """
+        extra = self._told(version).extra
+        if not extra:
+            return self
+        if version not in self._versions:
+            if len(self._versions) >= _VERSIONS:
+                self._versions.clear()
+            self._versions[version] = PhraseIndex((*self.wordings, *extra), self.probes)
+        return self._versions[version]
+
+    def printed_by(self, version: str) -> tuple[LogLine, ...]:
+        """Wordings that some message of that release can make; all where none is known."""
+        unprinted = self._told(version).unprinted
+        return tuple(w for w in self.wordings if w.id not in unprinted)
+
+    def _told(self, version: str) -> ReleaseWording:
+        if not version or self._learn is None:
+            return _NOTHING
+        if version not in self._learned:
+            if len(self._learned) >= _VERSIONS:
+                self._learned.clear()
+            self._learned[version] = self._learn(version)
+        return self._learned[version]
 
     def look_up(self, raw: bytes) -> Interest | None:
         """What a line may hold; None where nothing of it is known, `DULL` for a header alone."""

@@ -38,7 +38,7 @@ class LogReader:
         self._feed_batches(self._cutter.flush())
 
     def _feed_batches(self, batches: Iterable[list[bytes]]) -> None:
-        look_up = self._index.look_up
+        look_up = self._current.index.look_up
         for batch in batches:
             number = self._lines
             self._lines += len(batch)
@@ -57,9 +57,11 @@ class LogReader:
                 recognised += 1
                 if interest is DULL:
                     continue
-                if interest.turning and boot.turns(raw, interest):
-                    boot = self._next_boot(number)
-                    boot.start(raw, interest)
+                if interest.turning:
+                    if boot.turns(raw, interest):
+                        boot = self._next_boot(number)
+                        boot.start(raw, interest)
+                    look_up = boot.index.look_up
                 boot.add(raw, interest, number)
             self._recognised += recognised
             boot.line = self._lines

@@ -11,11 +11,15 @@ _REAL = ("_gib", "_s", "_pct", "_x", "_per_s")
 _OPEN, _CLOSE = "([{<", ")]}>"
 _FIELD_LIMIT = 400
 _VALUE_CHARS = 2000
+_NUMBER_CHARS = 24
+"""A number of more is none that vLLM prints, and may be more than a float holds."""
 
 
 def parse_value(name: str, text: str) -> Value:
     """Convert by the unit that ends the name; text that is no such number stays text."""
     plain = text.replace(",", "")
+    if len(plain) > _NUMBER_CHARS:
+        return text
     try:
         if name.endswith(_WHOLE):
             return int(plain)
