@@ -44,9 +44,12 @@ def with_log(report: Report[ProofResult], log: str, deployment: Deployment) -> R
         log, report.result.release, deployment, report.result.branches
     )
     criterion, findings = judge_comparison(found)
+    differs = report.verdict is Verdict.PASS and criterion.verdict is Verdict.FAIL
+    summary = f"proven, but {criterion.reason}" if differs else report.summary
     return msgspec.structs.replace(
         report,
         verdict=fold((report.verdict, criterion.verdict)),
+        summary=summary,
         criteria=(*report.criteria, criterion),
         findings=(*findings, *report.findings),
         unknowns=(*report.unknowns, *unknowns),
