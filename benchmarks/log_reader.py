@@ -17,11 +17,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sparkproof.bootlog.probes import signature_probes
-from sparkproof.facts.book import signatures
-from sparkproof.facts.log_book import log_lines
-from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.reader import read_log
+from sparkproof.usecases.log import phrase_index
 
 _CHUNK = 1 << 20
 _RUNTIME = b"".join(
@@ -70,7 +67,7 @@ def main() -> None:
     boots = b"".join(path.read_bytes() for path in options.logs)
     boot = options.logs[0].read_bytes().partition(b"[shutdown]")[0]
     total = int(options.gib * (1 << 30))
-    index = PhraseIndex(log_lines(), signature_probes(signatures().values()))
+    index = phrase_index()
     cases = {
         "one long run": (boot, _RUNTIME),
         "the same, docker -t": (_stamped(boot), _stamped(_RUNTIME)),

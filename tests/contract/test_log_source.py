@@ -18,6 +18,7 @@ from sparkproof.adapters.log_sources import (
 )
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.ports import LogSource
+from sparkproof.usecases.log_claims import find_container
 
 DATA = b"first\nsecond\n" * 3
 MakeSource = Callable[[], LogSource]
@@ -81,6 +82,16 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/usr/bin:/bin")
     return program
+
+
+def test_an_image_that_cannot_be_asked_for_does_not_stop_a_log(docker: Path) -> None:
+    container, unknowns = find_container("container:spark", None)
+    assert container is not None
+    assert unknowns == ()
+    container, unknowns = find_container("container:gone", None)
+    assert container is None
+    assert [item.where for item in unknowns] == ["container:gone"]
+    assert find_container("server.log", None) == (None, ())
 
 
 def test_a_container_is_read_through_its_engine(docker: Path) -> None:
