@@ -33,6 +33,10 @@ def _learn(*texts: str) -> ReleaseWording:
     return read_release_wording(WORDINGS.values(), [_message(text) for text in texts])
 
 
+def _shipped(version: str) -> ReleaseWording:
+    return read_release_wording(WORDINGS.values(), load_messages(version))
+
+
 def _read(text: str, *texts: str) -> BootLog:
     def learn(version: str) -> ReleaseWording:
         return _learn(*texts) if version == "9.9.9" else ReleaseWording()
@@ -128,6 +132,13 @@ def test_what_the_release_cannot_print_is_not_absent() -> None:
     assert "kv/tokens" in _read(whole.replace("9.9.9", "9.9.8")).absent
     assert "kv/tokens" in _read(whole, "%s KV cache size: %s tokens").absent
     assert "kv/tokens" not in _read(whole, "something else altogether").absent
+
+
+@pytest.mark.parametrize("version", ["1" * 60_000, "1." * 30_000 + "x", "0.26.0+" + "a." * 9_000])
+def test_a_version_of_any_length_is_no_trouble(version: str) -> None:
+    text = BANNER.replace("9.9.9", version) + READY
+    index = PhraseIndex(tuple(WORDINGS.values()), (), _shipped)
+    assert len(read_log([text.encode()], index, "log").boots[-1].version) <= 80
 
 
 HOSTILE = [

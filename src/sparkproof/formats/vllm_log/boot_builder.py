@@ -39,6 +39,8 @@ _PER_NAME = 16
 _MOST = 400
 _ERRORS = 24
 _TEXT_CHARS = 600
+VERSION_CHARS = 80
+"""What is kept of a version; no real one is longer, and longer numbers can't be compared."""
 _EPHEMERAL = ("backend", "candidates", "why", "arguments", "config", "command", "version")
 
 
@@ -91,7 +93,7 @@ class BootBuilder:
         if wording.phase:
             self.enter(wording.phase, record, line)
         if "version" in groups and not self.version:
-            self.version = groups["version"]
+            self.version = groups["version"][:VERSION_CHARS]
         if "command" in groups:
             self.command = groups["command"][:_TEXT_CHARS]
         if "arguments" in groups:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sparkproof.core.observations.boot_log import BootLog, Phase
 from sparkproof.facts.log_schema import LogLine
-from sparkproof.formats.vllm_log.boot_builder import BootBuilder
+from sparkproof.formats.vllm_log.boot_builder import VERSION_CHARS, BootBuilder
 from sparkproof.formats.vllm_log.headers import Record, parse_line
 from sparkproof.formats.vllm_log.phrases import (
     ACCESS,
@@ -79,7 +79,7 @@ class OpenBoot:
                 self._ended = True
             if event in _VERSIONED and not fresh:
                 self._versioned = True
-                self._state_version(groups.get("version", ""))
+                self._state_version(groups.get("version", "")[:VERSION_CHARS])
         return fresh
 
     def _state_version(self, version: str) -> None:
