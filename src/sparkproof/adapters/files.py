@@ -1,12 +1,16 @@
-"""Writes a file whole, or not at all."""
+"""Small files of the user's, read and written whole, or not at all."""
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
-from sparkproof.core.errors import UnreachableError
+from sparkproof.adapters.sources import FileSource
+from sparkproof.core.errors import FormatError, UnreachableError
+
+_HINT = "name a file that is there and that you may read"
 
 
 def write_file(path: Path, text: str) -> None:
@@ -28,3 +32,41 @@ def write_file(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UnreachableError(f"can't write {path}: {error.strerror or error}") from error
+
+
+def read_file(path: Path, limit_bytes: int, *, hint: str = _HINT) -> bytes:
+    """The whole of one regular file; a pipe or a device, which may never end, is none.
+
+    Raises:
+        UnreachableError: missing, unreadable, or no regular file.
+        FormatError: larger than `limit_bytes`.
+    """
+    try:
+        source = FileSource(path)
+    except UnreachableError as error:
+        raise UnreachableError(error.message, hint=hint) from error
+    try:
+        data = source.read_at(0, limit_bytes + 1)
+    finally:
+        source.close()
+    if len(data) > limit_bytes:
+        raise FormatError(f"larger than {limit_bytes} bytes", where=path.name)
+    return data
+
+
+def is_there(path: Path) -> bool:
+    """As `Path.exists`, which raises where a name is too long or a folder barred."""
+    return _mode(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """As `Path.is_file`, which raises where a name is too long or a folder barred."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISREG(mode)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.expanduser().stat().st_mode
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: ~NAME of nobody here
+        return None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from sparkproof.adapters.files import read_file
 from sparkproof.adapters.sources import FileSource
 from sparkproof.adapters.tree import TreeArtifact
 from sparkproof.core.errors import FormatError, UnreachableError
@@ -23,6 +24,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}\Z")
 _METADATA_LIMIT_BYTES = 4 << 20
 _RECORD_LIMIT_BYTES = 64 << 20
 _READ_BYTES = 1 << 20
+_MAX_LINE_BYTES = 4096
+_MAX_PACKED_BYTES = 64 << 20
 _MAIN = "vllm"
 """The distribution that a tree with many of them is about."""
 
@@ -127,31 +130,35 @@ def git_commit(root: Path) -> str:
     folder = root / ".git"
     try:
         if folder.is_file():
-            link = folder.read_text(errors="replace")[:4096].removeprefix("gitdir:").strip()
+            link = _line(folder).removeprefix("gitdir:").strip()
             folder = (root / link).resolve()
-        head = (folder / "HEAD").read_text(errors="replace")[:4096].strip()
+        head = _line(folder / "HEAD")
         if not head.startswith("ref: "):
             return head if _COMMIT.match(head) else ""
         return _git_ref(folder, head.removeprefix("ref: "))
-    except OSError:
+    except (OSError, UnreachableError, FormatError):
         return ""
+
+
+def _line(path: Path) -> str:
+    return read_file(path, _MAX_LINE_BYTES).decode(errors="replace").strip()
 
 
 def _git_ref(folder: Path, ref: str) -> str:
     common = folder / "commondir"
     if common.is_file():
-        folder = (folder / common.read_text(errors="replace")[:4096].strip()).resolve()
+        folder = (folder / _line(common)).resolve()
     if not re.fullmatch(r"refs/[A-Za-z0-9._/+-]+", ref) or ".." in ref:
         return ""
     loose = folder / ref
     if loose.is_file():
-        commit = loose.read_text(errors="replace")[:100].strip()
+        commit = _line(loose)
         return commit if _COMMIT.match(commit) else ""
-    with (folder / "packed-refs").open(errors="replace") as packed:
-        for line in packed:
-            commit, _, name = line.strip().partition(" ")
-            if name == ref and _COMMIT.match(commit):
-                return commit
+    packed = read_file(folder / "packed-refs", _MAX_PACKED_BYTES)
+    for line in packed.decode(errors="replace").splitlines():
+        commit, _, name = line.strip().partition(" ")
+        if name == ref and _COMMIT.match(commit):
+            return commit
     return ""
 
 

@@ -12,7 +12,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from sparkproof.core.errors import UnreachableError, UsageError
+from sparkproof.adapters.files import is_file, read_file
+from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.ports import CHUNK_BYTES, LogSource
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]{0,254}\Z")
@@ -107,8 +108,10 @@ def open_log(text: str) -> LogSource:
         journal = _program("journalctl", "give a saved log file instead")
         return CommandLog(text, [journal, "--no-pager", "-o", "short-iso", "-u", name], "--follow")
     path = Path(text)
-    if not path.is_file():
-        raise UnreachableError(f"{path.name}: no such file", hint="or container:NAME, unit:NAME, -")
+    if not is_file(path):
+        raise UnreachableError(
+            f"{path.name[:200]}: no such file", hint="or container:NAME, unit:NAME, -"
+        )
     return FileLog(path)
 
 
@@ -154,13 +157,9 @@ def read_small(path: Path, limit_bytes: int) -> bytes:
         UnreachableError: it can't be read, or is larger than `limit_bytes`.
     """
     try:
-        with path.open("rb") as stream:
-            data = stream.read(limit_bytes + 1)
-    except OSError as error:
-        raise UnreachableError(f"{path.name}: {error.strerror or error}") from error
-    if len(data) > limit_bytes:
-        raise UnreachableError(f"{path.name}: larger than {limit_bytes} bytes")
-    return data
+        return read_file(path, limit_bytes)
+    except FormatError as error:
+        raise UnreachableError(str(error), hint="name the right file") from error
 
 
 def _program(name: str, hint: str) -> str:

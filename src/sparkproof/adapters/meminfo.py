@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparkproof.core.errors import UnreachableError
+from sparkproof.adapters.files import read_file
 from sparkproof.formats.meminfo import MemInfo, parse_meminfo
 
 _HERE = Path("/proc/meminfo")
+_LIMIT_BYTES = 1 << 16
+_HINT = "save /proc/meminfo of the box and give it with --meminfo"
 _MODEL = Path("/sys/devices/virtual/dmi/id/product_name")
 _SPARK = ("dgx spark", "gb10", "dgx_spark")
 
@@ -20,14 +22,7 @@ def read_meminfo(path: Path | None = None) -> MemInfo:
         FormatError: it is no meminfo.
     """
     source = path or _HERE
-    try:
-        data = source.read_bytes()
-    except OSError as error:
-        raise UnreachableError(
-            f"{source.name} can't be read: {error.strerror or type(error).__name__}",
-            hint="save /proc/meminfo of the box and give it with --meminfo",
-        ) from error
-    return parse_meminfo(data, source.name)
+    return parse_meminfo(read_file(source, _LIMIT_BYTES, hint=_HINT), source.name)
 
 
 def is_spark() -> bool:

@@ -32,6 +32,7 @@ from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 
 _HASH = re.compile(r"sha256=([0-9a-fA-F]{64})")
+_WHOLE = "write the whole path"
 _OPENABLE = (RefKind.WHEEL, RefKind.TREE, RefKind.IMAGE)
 _SDIST_SUFFIXES = (".tar.gz", ".tgz")
 
@@ -190,7 +191,7 @@ def _local_path(ref: Ref) -> Path | None:
         try:
             return Path(ref.value).expanduser()
         except RuntimeError as error:
-            raise UsageError(f"`{ref.display}`: there is no such user here") from error
+            raise UsageError(f"`{ref.display}`: there is no such user here", hint=_WHOLE) from error
     if ref.form is RefForm.FILENAME and _exists(Path(ref.value)):
         return Path(ref.value)
     if ref.form is RefForm.URL and urlsplit(ref.value).scheme == "file":

@@ -20,6 +20,7 @@ from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 
 _ENGINE = "engine:"
+_WHOLE = "write the whole path"
 _ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}
 
 
@@ -105,7 +106,7 @@ def _open_path(value: str, architecture: str) -> ImageSource:
     try:
         path = Path(text).expanduser()
     except RuntimeError as error:
-        raise UsageError(f"`{text}`: there is no such user here") from error
+        raise UsageError(f"`{text}`: there is no such user here", hint=_WHOLE) from error
     try:
         path.stat()
     except (OSError, ValueError) as error:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from sparkproof.core.errors import UnreachableError
 
+_HINT = "name a file that is there and that you may read; save what a pipe says first"
+
 
 class FileSource:
     """A regular file, read by position, so that several readers may share it."""
@@ -26,11 +28,13 @@ class FileSource:
             self._fd = os.open(path, flags)
         except OSError as error:
             reason = (error.strerror or "error").lower()
-            raise UnreachableError(f"{path.name} can't be opened: {reason}") from error
+            raise UnreachableError(
+                f"{path.name[:200]} can't be read: {reason}", hint=_HINT
+            ) from error
         info = os.fstat(self._fd)
         if not stat.S_ISREG(info.st_mode):
             self.close()
-            raise UnreachableError(f"{path.name} is no regular file")
+            raise UnreachableError(f"{path.name} is no regular file", hint=_HINT)
         self._name = path.name
         self._size = info.st_size
 

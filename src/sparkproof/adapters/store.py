@@ -14,12 +14,14 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from sparkproof.adapters.files import is_file, is_there, read_file
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.receipt import Receipt, content_hash
 from sparkproof.core.redaction import redact_text
 from sparkproof.formats.receipt_json import MAX_RECEIPT_BYTES, parse_receipt
 
 _HEAD = "HEAD"
+_MAX_HEAD_BYTES = 4096
 _MIN_PREFIX = 6
 _SHORT = 12
 _FILE_NAME = re.compile(r"[0-9]{1,12}-[^/]*\.json\Z")
@@ -77,12 +79,16 @@ class ReceiptStore:
 
     def head(self) -> str:
         """Digest of the newest receipt as the store noted it ("" for none)."""
-        try:
-            return (self.folder / _HEAD).read_text(encoding="ascii").strip()
-        except FileNotFoundError:
+        path = self.folder / _HEAD
+        if not is_there(path):
             return ""
-        except (OSError, UnicodeDecodeError) as error:
-            raise UnreachableError(f"can't read {self.name}/{_HEAD}: {error}") from error
+        try:
+            return read_file(path, _MAX_HEAD_BYTES).decode("ascii").strip()
+        except (UnreachableError, FormatError, UnicodeDecodeError) as error:
+            raise UnreachableError(
+                f"can't read {self.name}/{_HEAD}: {error}",
+                hint="put back the digest of the newest receipt, or pass another --store",
+            ) from error
 
     def read_all(self) -> Iterator[tuple[str, Receipt | FormatError]]:
         """Every receipt, oldest first; an unreadable one comes as its error."""
@@ -101,7 +107,7 @@ class ReceiptStore:
         """
         if "/" in reference or reference.endswith(".json"):
             for path in (Path(reference), self.folder / reference):
-                if path.is_file():
+                if is_file(path):
                     return path.name, self._read(path)
             raise UsageError(f"no receipt at {redact_text(reference)}", hint=_LIST_HINT)
         path = self._match(reference)

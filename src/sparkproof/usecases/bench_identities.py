@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from sparkproof import __version__
+from sparkproof.adapters.files import is_there
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
 from sparkproof.core.errors import FormatError, UnreachableError
@@ -50,7 +51,7 @@ def _derived(result: BenchResult) -> dict[str, str]:
 
 def _checkpoint_digest(reference: str) -> str:
     """Digest of the checkpoint's configuration, where it lies on this machine."""
-    if not Path(reference).expanduser().exists():
+    if not is_there(Path(reference)):
         return ""
     try:
         files = read_checkpoint_files(reference)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sparkproof.adapters.files import is_there
 from sparkproof.adapters.meminfo import is_spark, read_meminfo
 from sparkproof.checkpoint.state_layout import read_state_layout
 from sparkproof.core.errors import UsageError
@@ -128,7 +129,7 @@ def _drafter(request: FitRequest, args: ServeArgs) -> CheckpointFiles | None:
         return read_checkpoint_files(request.drafter)
     if spec is None or not spec.model or spec.method in ("mtp", "ngram", "suffix"):
         return None
-    if not Path(spec.model).expanduser().exists():
+    if not is_there(Path(spec.model)):
         raise UsageError(
             f"the draft model `{spec.model}` is not on this disk; its layers share the KV pool",
             hint="give its folder or config.json with --drafter",
@@ -153,7 +154,10 @@ def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
     """Device, total bytes, available bytes where they were read, and whether it shares memory."""
     given = request.total_gib
     if given is not None and given <= 0:
-        raise UsageError(f"a device of {given} GiB has no memory")
+        raise UsageError(
+            f"a device of {given} GiB has no memory",
+            hint="give --total-gib as the device reports it",
+        )
     if request.device == CPU:
         info = read_meminfo(request.meminfo)
         total = int(given * GIB) if given else info.total_bytes

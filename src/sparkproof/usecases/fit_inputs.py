@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from sparkproof.adapters.files import is_there, read_file
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.errors import UsageError
 from sparkproof.core.units import plural
 from sparkproof.memory.budget import Weights
 from sparkproof.recipe.deployment_toml import parse_deployment
@@ -62,9 +63,9 @@ def read_deployment(path: Path) -> Deployment:
     Raises:
         UnreachableError, FormatError: as they say.
     """
-    deployment = parse_deployment(_read(path), path.name)
+    deployment = parse_deployment(read_file(path, _LIMIT_BYTES), path.name)
     beside = path.parent / deployment.checkpoint
-    if deployment.checkpoint and beside.exists():
+    if is_there(beside):
         return msgspec.structs.replace(deployment, checkpoint=str(beside))
     return deployment
 
@@ -88,7 +89,10 @@ def weights_of(
     extra = drafter.weight_bytes if drafter else 0
     if given_gib is not None:
         if given_gib <= 0:
-            raise UsageError(f"weights of {given_gib} GiB are no weights")
+            raise UsageError(
+                f"weights of {given_gib} GiB are no weights",
+                hint="give what the boot log prints as model weights",
+            )
         loaded = int(given_gib * (1 << 30))
         return Weights(
             loaded, 0, loaded=True, layers=max(layers, 1), why="given with --weights-gib"
@@ -111,19 +115,7 @@ def _weights(folder: Path) -> tuple[int, str]:
 
 def _total_size(index: Path) -> int:
     try:
-        found = json.loads(_read(index))["metadata"]["total_size"]
+        found = json.loads(read_file(index, _LIMIT_BYTES))["metadata"]["total_size"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return 0
     return int(found) if isinstance(found, int | float) and 0 < found < 1 << 50 else 0
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > _LIMIT_BYTES:
-            raise FormatError(f"larger than {_LIMIT_BYTES} bytes", where=path.name)
-        return path.read_bytes()
-    except OSError as error:
-        raise UnreachableError(
-            f"{path.name} can't be read: {error.strerror or type(error).__name__}",
-            hint="name a file that is there and that you may read",
-        ) from error
