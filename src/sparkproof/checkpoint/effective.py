@@ -55,7 +55,10 @@ def effective_formats(profile: CheckpointProfile, vllm_version: str) -> tuple[Ef
     try:
         version = Version(vllm_version)
     except InvalidVersion as error:
-        raise UsageError(f"`{vllm_version}` is no version") from error
+        raise UsageError(
+            f"`{vllm_version[:80]}` is no version of vLLM",
+            hint="e.g. 0.33.0, as METADATA states it",
+        ) from error
     base = Version(version.base_version)
     after = _read_by(profile, base)
     if not version.is_prerelease:

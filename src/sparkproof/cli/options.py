@@ -8,7 +8,23 @@ from typing import Any, TypeVar
 
 import click
 
+from sparkproof.core.units import MAX_GIB
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Gib(click.types.FloatParamType):
+    """An amount of memory in GiB: not negative, no infinity, no more than a box may have."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if not 0 <= number <= MAX_GIB:
+            self.fail(f"`{str(value)[:40]}` is no amount of memory in GiB", param, ctx)
+        return number
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show all of the detail.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+MAX_GIB = 1 << 20
+"""More than any box: a larger amount of memory is a slip of the unit."""
 _STEPS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 

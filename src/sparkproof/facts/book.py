@@ -91,7 +91,7 @@ def find_device(text: str) -> Hardware:
     except UsageError:
         known = ", ".join(sorted(hardware()))
         raise UsageError(
-            f"unknown device `{text}`", hint=f"one of {known}, or a compute capability"
+            f"unknown device `{text[:80]}`", hint=f"one of {known}, or a compute capability"
         ) from None
     return _bare_device(capability)
 

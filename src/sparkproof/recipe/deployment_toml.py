@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
+from sparkproof.core.units import MAX_GIB
 
 MAX_BYTES = 1 << 18
 SCHEMA = 1
@@ -67,7 +67,7 @@ def _check_values(deployment: Deployment, where: str) -> None:
         **{f"box.co_tenants.{name}": value for name, value in box.co_tenants.items()},
     }
     for name, value in numbers.items():
-        if value is not None and not (math.isfinite(value) and value >= 0):
+        if value is not None and not 0 <= value <= MAX_GIB:
             raise FormatError(f"`{name}` is no amount of memory: {value}", where=where, hint=_HINT)
     if not deployment.checkpoint.strip():
         raise FormatError("`checkpoint` is empty", where=where, hint=_HINT)

@@ -98,7 +98,7 @@ def _size(flag: str, value: str) -> int:
         raise UsageError(f"`{flag} {value}` is no number", hint="e.g. 262144, 128k or 36G")
     number = float(match[1]) * _FACTOR[match[2]]
     if number > _MAX_INT:
-        raise UsageError(f"`{flag} {value}` is absurd")
+        raise UsageError(f"`{flag} {value[:80]}` is absurd", hint="e.g. 262144 or 256k")
     return int(number)
 
 
@@ -152,7 +152,10 @@ def _json_object(flag: str, value: str) -> dict[str, Any]:
 def _speculation(raw: dict[str, Any]) -> Speculation:
     tokens = raw.get("num_speculative_tokens", 0)
     if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens <= 1024:
-        raise UsageError(f"`num_speculative_tokens` of {tokens!r} is no number of tokens")
+        raise UsageError(
+            f"`num_speculative_tokens` of {str(tokens)[:80]!r} is no number of tokens",
+            hint="give a whole number from 1, e.g. 3",
+        )
     if not tokens:
         raise UsageError(
             "`--speculative-config` does not say num_speculative_tokens",

@@ -70,6 +70,7 @@ def test_what_is_unstated_stays_unstated() -> None:
         (b'checkpoint = "x"\nschema = 2', "deployment schema 2 is not known"),
         (b'checkpoint = "x"\nbox.total_memory_gib = nan', "`box.total_memory_gib` is no amount"),
         (b'checkpoint = "x"\nbox.reserve_gib = -1', "`box.reserve_gib` is no amount"),
+        (b'checkpoint = "x"\nbox.reserve_gib = 1e308', "`box.reserve_gib` is no amount"),
         (b'checkpoint = "x"\n[box.co_tenants]\ntts = inf', "`box.co_tenants.tts` is no amount"),
         (b"\xff", "can't decode byte"),
         (b"x" * (MAX_BYTES + 1), "larger than"),

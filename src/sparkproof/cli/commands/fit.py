@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkproof.cli.options import device_option, output_options
+from sparkproof.cli.options import Gib, device_option, output_options
 
 
 def _tenants(
@@ -15,12 +15,9 @@ def _tenants(
     found = {}
     for item in value:
         name, _, size = item.rpartition("=")
-        try:
-            found[name] = float(size)
-        except ValueError:
-            raise click.BadParameter(f"`{item}` is no NAME=GIB") from None
-        if not name or found[name] < 0:
+        if not name:
             raise click.BadParameter(f"`{item}` is no NAME=GIB")
+        found[name] = Gib().convert(size, _param, _ctx)
     return found
 
 
@@ -30,16 +27,16 @@ def _tenants(
 @click.option("--vllm", "version", default="", metavar="VERSION", help="vLLM version.")
 @click.option("--artifact", default="", metavar="REF", help="Take the version from a wheel.")
 @click.option("--drafter", default="", metavar="CHECKPOINT", help="Draft model of the flags.")
-@click.option("--kv-gib", type=float, help="KV pool as a boot log prints it.")
-@click.option("--weights-gib", type=float, help="Weights as a boot log prints them.")
-@click.option("--rest-gib", type=float, help="What a log shows beside weights, graphs and pool.")
+@click.option("--kv-gib", type=Gib(), help="KV pool as a boot log prints it.")
+@click.option("--weights-gib", type=Gib(), help="Weights as a boot log prints them.")
+@click.option("--rest-gib", type=Gib(), help="What a log shows beside weights, graphs and pool.")
 @click.option(
     "--meminfo",
     type=click.Path(path_type=Path, dir_okay=False),
     help="A saved /proc/meminfo of the box.",
 )
-@click.option("--total-gib", type=float, help="Memory that the device reports.")
-@click.option("--reserve-gib", type=float, help="What has to stay free; default 15.")
+@click.option("--total-gib", type=Gib(), help="Memory that the device reports.")
+@click.option("--reserve-gib", type=Gib(), help="What has to stay free; default 15.")
 @click.option(
     "--tenant", multiple=True, callback=_tenants, metavar="NAME=GIB", help="Another server."
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparkproof.cli.options import device_option, offline_option, output_options
+from sparkproof.cli.options import Gib, device_option, offline_option, output_options
 
 
 @click.command("suggest")
@@ -26,7 +26,7 @@ from sparkproof.cli.options import device_option, offline_option, output_options
 @click.option("--beside", multiple=True, metavar="DEPLOYMENT", help="Shares the box; repeatable.")
 @click.option("--context", type=click.IntRange(1), default=None, help="Tokens of a request.")
 @click.option("--sequences", type=click.IntRange(1), default=None, help="Requests at a time.")
-@click.option("--weights-gib", type=float, default=None, help="As a boot log prints them.")
+@click.option("--weights-gib", type=Gib(), default=None, help="As a boot log prints them.")
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
 @device_option
