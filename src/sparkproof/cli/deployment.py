@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from sparkproof.core.errors import UsageError
 from sparkproof.recipe.docker_inspect import MAX_BYTES as MAX_INSPECT_BYTES
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
 from sparkproof.usecases.fit_inputs import read_deployment
+
+_VARIABLE = re.compile(r"[A-Z][A-Z_]{0,60}")
 
 
 def gather_deployment(
@@ -67,8 +70,10 @@ def _variables(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
+            # Anything else that stands alone may be a secret, pasted without its name.
+            shown = f"`{pair}`" if _VARIABLE.fullmatch(pair) else "an --env"
             raise UsageError(
-                f"`{pair}` is no NAME=VALUE", hint="e.g. --env VLLM_USE_FLASHINFER_SAMPLER=0"
+                f"{shown} is no NAME=VALUE", hint="e.g. --env VLLM_USE_FLASHINFER_SAMPLER=0"
             )
         found[name] = value
     return found
