@@ -144,7 +144,7 @@ def tar_gz(*infos: tuple[tarfile.TarInfo, bytes], form: int = tarfile.GNU_FORMAT
         for info, data in infos:
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
-    return gzip.compress(buffer.getvalue())
+    return gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def info(name: str, kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
@@ -177,12 +177,12 @@ def test_links_in_an_sdist_are_told_and_not_followed() -> None:
         tar_gz((info("../a"), b"1")),
         tar_gz((info("/a"), b"1")),
         tar_gz((info("a"), b"1"), (info("a"), b"2")),
-        gzip.compress(b"hello" * 500),
-        gzip.compress(b""),
+        gzip.compress(b"hello" * 500, mtime=0),
+        gzip.compress(b"", mtime=0),
         b"\x1f\x8b" + bytes(50),
         sdist_bytes({"a.py": b"1" * 5000})[:-20],
         sdist_bytes({"a.py": b"1"}) + b"junk",
-        gzip.compress(gzip.decompress(sdist_bytes({"a.py": b"1" * 5000}))[:2000]),
+        gzip.compress(gzip.decompress(sdist_bytes({"a.py": b"1" * 5000}))[:2000], mtime=0),
     ],
 )
 def test_bad_sdists(data: bytes) -> None:
@@ -232,7 +232,7 @@ def test_what_a_wheel_says_of_itself(tmp_path: Path) -> None:
     artifact.close()
 
 
-@pytest.mark.parametrize("ref", ["image:vllm/vllm-openai:v1", "server:http://s:8000", "host:spark"])
+@pytest.mark.parametrize("ref", ["server:http://s:8000", "host:spark"])
 def test_kinds_for_later_say_so(ref: str) -> None:
     with pytest.raises(UsageError, match="can't look into") as caught:
         open_artifact(ref)

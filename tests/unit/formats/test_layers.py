@@ -91,9 +91,9 @@ PLAIN = tar_bytes(files({"a": bytes(range(256)) * 9000}))
     "stored",
     [
         PLAIN,
-        gzip.compress(PLAIN),
-        gzip.compress(PLAIN) + bytes(1000),
-        b"".join(gzip.compress(PLAIN[at : at + 999]) for at in range(0, len(PLAIN), 999)),
+        gzip.compress(PLAIN, mtime=0),
+        gzip.compress(PLAIN, mtime=0) + bytes(1000),
+        b"".join(gzip.compress(PLAIN[at : at + 999], mtime=0) for at in range(0, len(PLAIN), 999)),
         zstandard.compress(PLAIN),
         zstandard.compress(PLAIN[:5000]) + zstandard.compress(PLAIN[5000:]),
         b"\x50\x2a\x4d\x18\x04\x00\x00\x00skip" + zstandard.compress(PLAIN),
@@ -108,9 +108,9 @@ def test_every_compression(stored: bytes, count: int) -> None:
 @pytest.mark.parametrize(
     "stored",
     [
-        gzip.compress(PLAIN)[:-9],
-        gzip.compress(PLAIN) + b"junk",
-        gzip.compress(PLAIN)[:-8] + b"\0\0\0\0" + gzip.compress(PLAIN)[-4:],
+        gzip.compress(PLAIN, mtime=0)[:-9],
+        gzip.compress(PLAIN, mtime=0) + b"junk",
+        gzip.compress(PLAIN, mtime=0)[:-8] + b"\0\0\0\0" + gzip.compress(PLAIN, mtime=0)[-4:],
         zstandard.compress(PLAIN)[:-9],
     ],
 )
