@@ -2,8 +2,8 @@
 
     python benchmarks/release.py WHEEL [WHEEL …]
 
-Each measurement runs in a process of its own, on one core. A shipped surface is loaded as a
-command does: from nothing to the decoded surface.
+Each measurement runs in a process of its own, in seconds of its processor time. A shipped
+surface is loaded as a command does: from nothing to the decoded surface.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ _JOBS: dict[str, Callable[[str], int]] = {
 
 def _alone(job: str, argument: str) -> dict[str, float]:
     command = [sys.executable, __file__, "--job", job, argument]
-    started = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    wall_s = time.perf_counter() - started
-    return {**json.loads(done.stdout), "process_s": round(wall_s, 3)}
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {**json.loads(done.stdout), "process_s": round(used_s, 3)}
 
 
 def _job(job: str, argument: str) -> None:
@@ -82,7 +83,9 @@ def main(wheels: list[str]) -> int:
         print(f"{version}: surface {ours['cpu_s']} s CPU, {ours['peak_mib']} MiB; ", end="")
         print(f"parsing all files {parsing['cpu_s']} s CPU, {parsing['peak_mib']} MiB")
         shipped = _alone("shipped", version)
-        print(f"  shipped: {shipped['cpu_s']} s CPU, {shipped['process_s']} s as a process")
+        print(
+            f"  shipped: {shipped['cpu_s']} s CPU, {shipped['process_s']} s with Python's own start"
+        )
         failed |= ours["cpu_s"] > parsing["cpu_s"] or ours["peak_mib"] > _PEAK_LIMIT_MIB
         failed |= shipped["process_s"] > _SHIPPED_LIMIT_S
     print("over a limit" if failed else "within the limits")

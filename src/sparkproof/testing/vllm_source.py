@@ -1,7 +1,6 @@
 """A vLLM small enough to read at a glance, with the shapes that real releases have.
 
-Written for tests: its backends, orders and rules are made up. `source_tree` gives the files
-of one; tests change single files to see what a reader makes of it.
+Written for tests, which change single files: its backends, orders and rules are made up.
 """
 
 from __future__ import annotations
@@ -396,5 +395,5 @@ _FILES = {
 
 def source_tree() -> dict[str, bytes]:
     """The files of the small vLLM, by path."""
-    files = {**_FILES, **SERVER_FILES}
-    return {path: dedent(text).lstrip("\n").encode() for path, text in files.items()}
+    files = (_FILES | SERVER_FILES).items()
+    return {path: dedent(text).lstrip("\n").encode() for path, text in files}
