@@ -13,6 +13,7 @@ from sparkproof.cli.options import output_options, receipt_options
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
     from sparkproof.core.results.bench import BenchResult
+    from sparkproof.usecases.bench import Arm
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -75,8 +76,7 @@ def command(
     from sparkproof.load.schedule import make_plan  # noqa: PLC0415
     from sparkproof.render.bench_text import render_bench  # noqa: PLC0415
     from sparkproof.render.lines import line  # noqa: PLC0415
-    from sparkproof.usecases.bench import Arm, bench  # noqa: PLC0415
-    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+    from sparkproof.usecases.bench import bench  # noqa: PLC0415
 
     plan = make_plan(
         modes=modes or ("answer",),
@@ -87,13 +87,11 @@ def command(
         requests=requests,
         repeats=repeats,
     )
-    stated, other = (
-        read_deployment(path) if path else None for path in (deployment, against_deployment)
-    )
+    other = _arm(against, against_deployment, against_box or box) if against else None
     report = bench(
-        Arm(server, stated, box),
+        _arm(server, deployment, box),
         plan,
-        against=Arm(against, other, against_box or box) if against else None,
+        against=other,
         model=model,
         timeout_s=timeout,
         store=ReceiptStore(store or default_folder()) if receipt else None,
@@ -103,6 +101,13 @@ def command(
         _write_page(html, report)
     body = partial(render_bench, criteria=report.criteria)
     raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))
+
+
+def _arm(server: str, deployment: Path | None, box: str) -> Arm:
+    from sparkproof.usecases.bench import Arm  # noqa: PLC0415
+    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+
+    return Arm(server, read_deployment(deployment) if deployment else None, box)
 
 
 def _write_page(path: Path, report: Report[BenchResult]) -> None:
