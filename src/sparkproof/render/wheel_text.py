@@ -24,7 +24,12 @@ def render_wheel(result: WheelResult) -> list[Line]:
     built = ", ".join((*(f"CUDA {tool}" for tool in result.toolkits), *result.cuda))
     lines: list[Line] = [line(Span("built with  ", Style.DIM), built)] if built else []
     if result.families:
-        lines += [line(), heading("kernel families", f"on {result.device} ({result.capability})")]
+        lines += [
+            line(),
+            heading(
+                "kernel families", f"on {result.device}, compute capability {result.capability}"
+            ),
+        ]
         lines += table((_family_row(f) for f in result.families), right=frozenset({2}))
     if result.compiled_at_run_time:
         lines += [line(), heading("compiled at run time")]
@@ -42,7 +47,11 @@ def _family_row(family: FamilyRoute) -> tuple[Cell, ...]:
     style = _STYLE[family.route]
     if family.route in NOT_WORKING and family.promised:
         style = Style.BAD
-    archs = ", ".join(f"{count.arch} {count.kernels:,}" for count in family.counts if count.arch)
+    archs = ", ".join(
+        f"{count.arch} {count.kernels:,}" + (" dead" if count.route is Route.DEAD_CODE else "")
+        for count in family.counts
+        if count.arch
+    )
     code = ", ".join(f"{total:,} {name}" for name, total in _opcodes(family).items())
     return (
         Span(family.route.value, style),

@@ -76,7 +76,7 @@ def _attempt(build: Build, numbers: Numbers, version: str, weights_gib: float | 
     try:
         report = fit(request)
     except UsageError as error:
-        return _by_pool(request, numbers, error.message)
+        return _by_pool(build, request, numbers, error.message)
     except (UnreachableError, FormatError) as error:
         return Sized(numbers, unsized=error.message)
     solved = _solved(report, _SHARE)
@@ -99,15 +99,17 @@ def _checked(numbers: Numbers, report: Report[FitResult]) -> Sized:
     return Sized(numbers, plan, trouble=errors[0] if errors else "")
 
 
-def _by_pool(request: FitRequest, numbers: Numbers, why: str) -> Sized:
-    """Without weights: the least pool, from the layers alone."""
+def _by_pool(build: Build, request: FitRequest, numbers: Numbers, why: str) -> Sized:
+    """Without weights: the least pool, from the layers alone, and what that very pool holds."""
     try:
-        report = fit(msgspec.structs.replace(request, kv_gib=_TRIAL_GIB))
+        trial = fit(msgspec.structs.replace(request, kv_gib=_TRIAL_GIB))
+        final = msgspec.structs.replace(numbers, pool_bytes=int(_solved(trial, _POOL)))
+        _, sized = build(Sized(final))
+        report = fit(msgspec.structs.replace(request, argv=sized.args))
     except (UsageError, UnreachableError, FormatError) as error:
         return Sized(numbers, unsized=error.message)
-    pool = int(_solved(report, _POOL))
     plan = report.result.plan if report.result is not None else None
-    return Sized(msgspec.structs.replace(numbers, pool_bytes=pool), plan, unsized=why)
+    return Sized(final, plan, unsized=why)
 
 
 def _request(

@@ -6,8 +6,8 @@ import pytest
 
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError, UsageError
-from sparkproof.facts import book
 from sparkproof.core.field_report import DeviceClass
+from sparkproof.facts import book
 from sparkproof.facts.schema import Glossary, Method, Rule
 
 

@@ -147,7 +147,7 @@ def args(
 
 @command.command("contains")
 @click.argument("number")
-@click.argument("checkout", default=".")
+@click.argument("checkout")
 @output_options
 def contains(number: str, checkout: str, as_json: bool, verbose: bool) -> None:
     """Tell whether a git checkout's history holds a pull request, e.g. '#48245'."""
