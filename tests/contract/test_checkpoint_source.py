@@ -233,6 +233,7 @@ def test_a_listing_without_sizes(hub: HubServer) -> None:
         (b"<html>", "does not answer like|can't be reached"),
         (b'{"id": "org/model", "sha": "../../etc", "siblings": []}', "does not say which commit"),
         (b"[]", "does not answer like"),
+        (b"[" * 100_000, "does not answer like"),
     ],
 )
 def test_an_answer_that_is_none(hub: HubServer, listing: bytes, why: str) -> None:

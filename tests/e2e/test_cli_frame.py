@@ -270,3 +270,17 @@ def test_completion_scripts_and_answers(run: Run, shell: str) -> None:
         "COMP_CWORD": "2" if shell != "fish" else "gb",
     }
     assert b"gb10" in run(env=env).stdout
+
+
+def test_a_message_quotes_no_more_than_a_screen_holds(run: Run) -> None:
+    result = run("explain", "x" * 9000, "--json")
+    assert result.returncode == 2
+    assert len(document(result)["error"]["message"]) == 800
+
+
+def test_a_lone_value_is_not_repeated(run: Run) -> None:
+    for value, shown in (("GLUED4ccess", False), ("NAME", True)):
+        result = run("prove", "x", "--env", value, "--json")
+        assert result.returncode == 2
+        assert "NAME=VALUE" in document(result)["summary"]
+        assert (f"`{value}`" in document(result)["summary"]) is shown

@@ -321,8 +321,10 @@ def _list(name: HubName, endpoint: str, token: str) -> Pinned:
             f"{host} can't be reached: {reason}",
             hint="check the network and HF_ENDPOINT, or use what is cached with --offline",
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UnreachableError(f"{host} does not answer like a model hub") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UnreachableError(
+            f"{host} does not answer like a model hub", hint="check HF_ENDPOINT"
+        ) from error
     return _pinned(name, info, host)
 
 

@@ -15,12 +15,14 @@ from sparkproof.adapters.clock import SystemClock, timestamp
 from sparkproof.core.errors import ExitCode
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
-from sparkproof.core.text import encodable, map_text, visible
+from sparkproof.core.text import encodable, map_text, shorten, visible
 from sparkproof.core.verdict import Verdict, exit_code
 from sparkproof.render.lines import Line, Style, plain_line
 from sparkproof.render.report_text import render_error, render_frame
 
 T = TypeVar("T")
+_MAX_MESSAGE = 800
+"""Characters of a message: what it quotes may be of any length."""
 
 _LOOK: dict[Style, dict[str, object]] = {
     Style.PLAIN: {},
@@ -109,14 +111,15 @@ def write_error(command: str, code: str, message: str, hint: str, *, as_json: bo
         hint: the way out.
         as_json: write the document.
     """
+    told = shorten(redact_text(message), _MAX_MESSAGE)
     report: Report[None] = Report(
         schema=schema_name(command or "error"),
         command=command,
         tool_version=__version__,
         generated_at=timestamp(SystemClock().now()),
         verdict=Verdict.ERROR,
-        summary=redact_text(message),
-        error=ErrorInfo(code, redact_text(message), redact_text(hint)),
+        summary=told,
+        error=ErrorInfo(code, told, shorten(redact_text(hint), _MAX_MESSAGE)),
     )
     if as_json:
         write_json(report)
