@@ -13,6 +13,7 @@ import msgspec
 from sparkproof.core.errors import UsageError
 from sparkproof.core.refs import redact_url
 
+_LOGIN = re.compile(r"[^/@\s]+:[^/@\s]*@(?!sha256:)")
 DEFAULT_REGISTRY = "docker.io"
 DEFAULT_TAG = "latest"
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
@@ -94,7 +95,8 @@ def parse_image_name(text: str) -> ImageName:
 
 
 def _bad(text: str, why: str) -> UsageError:
+    shown = _LOGIN.sub("[redacted]@", redact_url(text))
     return UsageError(
-        f"`{redact_url(text)}` is no image: {why}",
+        f"`{shown}` is no image: {why}",
         hint="e.g. vllm/vllm-openai:v0.33.0, a saved archive (./image.tar) or engine:NAME",
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sparkproof.adapters.log_sources import open_log
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import UnreachableError
 from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
 from sparkproof.recipe.vllm_args import parse_serve_args
@@ -103,8 +103,11 @@ def refuse_model(served: Sequence[str], wanted: str) -> str:
     """The name to use: the one asked for, else the first that is served.
 
     Raises:
-        UsageError: nothing is served, and no name was given.
+        UnreachableError: nothing is served, and no name was given.
     """
     if wanted or served:
         return wanted or served[0]
-    raise UsageError("the server lists no model", hint="name one with --model")
+    raise UnreachableError(
+        "the server lists no model: it may be no vLLM, or still loading",
+        hint="ask /v1/models by hand, or name one with --model",
+    )

@@ -188,7 +188,7 @@ def _one(
         name=asked.deployment.name or asked.deployment.checkpoint,
         before=before.version,
         after=after.version,
-        verdict=verdict_of(found, delivery=delivery),
+        verdict=fold((verdict_of(found, delivery=delivery), _as_read(unread))),
         delivery=delivery,
         changes=_dated(found, steps),
         standing=found.standing,
@@ -198,6 +198,11 @@ def _one(
         steps=steps,
     )
     return Step(result, (*unread, *_unknowns(asked, before, after)))
+
+
+def _as_read(unread: Sequence[Unknown]) -> Verdict:
+    """A checkpoint that was not read leaves kernels and sizes open."""
+    return Verdict.INCONCLUSIVE if unread else Verdict.SKIPPED
 
 
 def _mend(
@@ -307,6 +312,10 @@ def _summary(results: Sequence[DeploymentUpgrade], version: str) -> str:
         told = f"{len(stops)} of {len(results)} would not start on vllm {version} as they are"
         return f"{told}; with the edits below {mendable} of them would" if mendable else told
     touched = sum(bool(item.changes) for item in results)
+    unsure = sum(item.verdict is Verdict.INCONCLUSIVE for item in results)
+    if unsure:
+        told = f"{unsure} of {len(results)} can't be told whole on vllm {version}"
+        return f"{told}; {touched} are touched by it as far as could be seen"
     return f"all start on vllm {version}; {touched} of {len(results)} are touched by it"
 
 
