@@ -87,7 +87,8 @@ def test_many_bombs_cost_no_more_than_a_few(device: ComputeCapability | None) ->
     one = container(entry(CUBIN, ZSTD, zstd(bytes(HUGE_BYTES)), HUGE_BYTES))
     code = read(one * 100, 8.0, device)
     assert len(code.libraries[0].containers) == 100
-    assert len(code.unknowns) == 100
+    # Without a device only small entries are asked, for their toolkit, until enough have been.
+    assert 0 < len(code.unknowns) <= 100 if device is None else len(code.unknowns) == 100
     assert "not read" in code.unknowns[-1].why
 
 

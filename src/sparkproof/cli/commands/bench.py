@@ -87,18 +87,16 @@ def command(
         requests=requests,
         repeats=repeats,
     )
-    other = _arm(against, against_deployment, against_box or box) if against else None
     report = bench(
         _arm(server, deployment, box),
         plan,
-        against=other,
+        against=_arm(against, against_deployment, against_box or box) if against else None,
         model=model,
         timeout_s=timeout,
         store=ReceiptStore(store or default_folder()) if receipt else None,
         say=lambda text: write_lines([line(text)], to_stderr=True),
     )
-    if html is not None:
-        _write_page(html, report)
+    _write_page(html, report)
     body = partial(render_bench, criteria=report.criteria)
     raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))
 
@@ -110,7 +108,9 @@ def _arm(server: str, deployment: Path | None, box: str) -> Arm:
     return Arm(server, read_deployment(deployment) if deployment else None, box)
 
 
-def _write_page(path: Path, report: Report[BenchResult]) -> None:
+def _write_page(path: Path | None, report: Report[BenchResult]) -> None:
+    if path is None:
+        return
     from sparkproof.adapters.files import write_file  # noqa: PLC0415
     from sparkproof.render.bench_html import bench_page  # noqa: PLC0415
 
