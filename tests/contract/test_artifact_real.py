@@ -58,5 +58,6 @@ def test_streaming_takes_a_flat_amount_of_memory(real_wheel: Callable[..., Path]
         check=True,
     )
     before_kib, after_kib = map(int, done.stdout.split())
-    assert after_kib - before_kib < 4 * 1024
+    # One library of this wheel inflates to over 100 MiB; what a buffer takes varies by a few MiB.
+    assert after_kib - before_kib < 16 * 1024
     assert after_kib < 64 * 1024
