@@ -24,6 +24,7 @@ class DraftMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         methods: values of the speculative config's ``method``; `suffix` ends further ones.
+        models: names that stand for the method where they are given as the ``model``.
         non_causal: its attention looks ahead too.
         inherits_attention: releases in which it follows the target's ``--attention-backend``
             unless it names its own; it chooses by itself in the others ("" for none).
@@ -37,6 +38,7 @@ class DraftMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     checked: date
     suffix: str = ""
+    models: tuple[str, ...] = ()
     inherits_attention: str = ""
 
     def covers(self, method: str) -> bool:
@@ -54,7 +56,11 @@ def find_draft_method(method: str, *, model: str = "") -> DraftMethod | None:
 
     Args:
         method: as given, "" where it is left to vLLM.
-        model: the drafter's own checkpoint, which makes it a draft model where `method` is "".
+        model: the drafter's own checkpoint, or the name of a method.
     """
-    wanted = method or ("draft_model" if model else "mtp")
+    if not method:
+        named = next((item for item in _methods() if model in item.models), None)
+        if named is not None:
+            return named
+    wanted = method or "draft_model"
     return next((item for item in _methods() if item.covers(wanted)), None)

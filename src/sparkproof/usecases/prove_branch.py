@@ -36,6 +36,7 @@ from sparkproof.usecases.prove_roles import (
     check_architecture,
     check_kv_cache,
     draft_questions,
+    why_not_loaded,
 )
 
 TOOLS = ("nvcc", "ninja")
@@ -156,8 +157,10 @@ class _Prover:
         layer = item.effective
         if item.refusal:
             return _without(layer, Verdict.FAIL, f"vLLM refuses: {item.refusal}")
-        if layer.layer_class is LayerClass.DRAFT and not self._arguments.speculative:
-            return _without(layer, Verdict.SKIPPED, "not loaded without --speculative-config")
+        if layer.layer_class is LayerClass.DRAFT:
+            unloaded = why_not_loaded(self._look.profile, self._arguments)
+            if unloaded:
+                return _without(layer, Verdict.SKIPPED, unloaded)
         if layer.layer_class is LayerClass.VISION and self._arguments.text_only:
             return _without(layer, Verdict.SKIPPED, "not loaded with --language-model-only")
         if layer.scheme is QuantScheme.UNKNOWN:

@@ -11,10 +11,14 @@ from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.backend import Means, Speed
-from sparkproof.usecases.prove_roles import ARCHITECTURE, KV_CACHE
+from sparkproof.usecases.prove_roles import ARCHITECTURE, DRAFT_REFUSED, KV_CACHE
 from sparkproof.usecases.prove_summary import when
 
-_REFUSED = {ARCHITECTURE: "select/unknown-architecture", KV_CACHE: "select/cache-format-refused"}
+_REFUSED = {
+    ARCHITECTURE: "select/unknown-architecture",
+    KV_CACHE: "select/cache-format-refused",
+    DRAFT_REFUSED: "select/drafter-refused",
+}
 _DENSE_ORACLES = "dense/"
 _MOE_ORACLES = "moe/"
 _BACKEND_FLAGS = {"--moe-backend": _MOE_ORACLES, "--linear-backend": _DENSE_ORACLES}

@@ -23,9 +23,11 @@ from sparkproof.selection.request import Choices
 ARCHITECTURE = "architecture"
 KV_CACHE = "kv-cache"
 DRAFT_MODEL = "draft-model"
+DRAFT_REFUSED = "drafter"
 DRAFT_EXPERTS = "draft-experts"
 DRAFT_ATTENTION = "draft-attention"
 _CACHE_FLAG = "--kv-cache-dtype"
+_WITHOUT_MODEL = "vLLM refuses: a drafter with neither a method that brings its own nor a model"
 _REMEMBERED = {"removed", "plugin"}
 
 
@@ -83,11 +85,37 @@ def draft_questions(
     if method.weights is DraftWeights.NONE:
         return
     own = draft_choices(method, release, arguments, choices)
-    if method.weights is DraftWeights.OWN_HEAD:
+    if _has_own_weights(method, profile, arguments):
         yield from _own_head(profile, effective, own)
-    else:
+    elif arguments.draft_model:
         yield _draft_model(arguments)
+    else:
+        yield _told(DRAFT_REFUSED, Verdict.FAIL, _WITHOUT_MODEL)
+        return
     yield Question(DRAFT_ATTENTION, own)
+
+
+def why_not_loaded(profile: CheckpointProfile, arguments: SelectionArgs) -> str:
+    """Why the checkpoint's own draft layers stay unloaded, "" where they are loaded."""
+    if not arguments.speculative:
+        return "not loaded without --speculative-config"
+    method = find_draft_method(arguments.speculative_method, model=arguments.draft_model)
+    if method is None or _has_own_weights(method, profile, arguments):
+        return ""
+    name = arguments.speculative_method or arguments.draft_model or "the drafter"
+    return f"not loaded: {name} drafts without the checkpoint's own head"
+
+
+def _has_own_weights(
+    method: DraftMethod, profile: CheckpointProfile, arguments: SelectionArgs
+) -> bool:
+    """Whether the drafter is a part of the target; a model named beside it is another one."""
+    if method.weights is not DraftWeights.OWN_HEAD:
+        return False
+    named, here = (
+        text.rstrip("/").rpartition("/")[2] for text in (arguments.draft_model, profile.name)
+    )
+    return not named or named.lower() == here.lower()
 
 
 def draft_choices(

@@ -269,7 +269,7 @@ def test_layers_that_are_not_loaded_are_skipped() -> None:
     (branch,) = proven(look("13", *formats))
     assert layer(branch, "draft").verdict is Verdict.SKIPPED
     assert layer(branch, "vision-kernel").warning
-    (drafting,) = proven(look("13", *formats), TOOLS, "--spec-tokens 3")
+    (drafting,) = proven(look("13", *formats), TOOLS, "--spec-method mtp --spec-tokens 3")
     assert layer(drafting, "draft").backend == "FlashInfer CUTLASS NVFP4 (dense)"
     (text,) = proven(look("13", *formats), TOOLS, "--language-model-only")
     assert layer(text, "vision").verdict is Verdict.SKIPPED

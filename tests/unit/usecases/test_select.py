@@ -118,10 +118,31 @@ def test_a_draft_model_of_its_own_is_named_as_not_looked_at() -> None:
     assert "org/drafter" in layer(report.result, "draft-model").proof.reason
 
 
-def test_a_lookup_drafter_has_no_rows() -> None:
-    config = '{"method": "ngram", "num_speculative_tokens": 4}'
-    (branch,) = asked(example("w4a4", "--speculative-config", config)).columns[0].branches
+@pytest.mark.parametrize("drafter", ['"method": "ngram"', '"model": "[ngram]"'])
+def test_a_lookup_drafter_loads_no_draft_layers(drafter: str) -> None:
+    config = f'{{{drafter}, "num_speculative_tokens": 4}}'
+    result = asked(example("w4a4", "--speculative-config", config))
+    (branch,) = result.columns[0].branches
     assert not [i for i in branch.layers if i.proof.subject.startswith("draft-")]
+    assert layer(result, "draft").proof.verdict is Verdict.SKIPPED
+
+
+def test_a_draft_model_leaves_the_own_head_alone() -> None:
+    config = '{"method": "eagle3", "model": "org/drafter", "num_speculative_tokens": 3}'
+    result = asked(example("w4a4", "--speculative-config", config))
+    told = layer(result, "draft").proof
+    assert (told.verdict, told.reason.split(" drafts")[0]) == (
+        Verdict.SKIPPED,
+        "not loaded: eagle3",
+    )
+
+
+@pytest.mark.parametrize("drafter", ["", '"method": "eagle3", '])
+def test_a_drafter_without_a_model_does_not_start(drafter: str) -> None:
+    config = f'{{{drafter}"num_speculative_tokens": 3}}'
+    report = report_of(example("w4a4", "--speculative-config", config))
+    assert report.verdict is Verdict.FAIL
+    assert "select/drafter-refused" in {finding.rule for finding in report.findings}
 
 
 def test_an_unknown_architecture_is_refused(tmp_path: Path) -> None:
