@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import re
 import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)\Z")
+from sparkproof.testing.loopback import LoopbackHandler, LoopbackServer
 
 
 @dataclass
@@ -46,7 +43,7 @@ class Faults:
 
 
 @dataclass
-class FileServer:
+class FileServer(LoopbackServer):
     """Serves `files` (path to bytes) until the ``with`` block ends.
 
     Attributes:
@@ -58,103 +55,59 @@ class FileServer:
     faults: Faults = field(default_factory=Faults)
     requests: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def __enter__(self) -> FileServer:
-        owner = self
-
-        class Handler(_Handler):
-            server_state = owner
-
-        self._httpd = _QuietServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
-        self._thread.join(5)
-
-    @property
-    def port(self) -> int:
-        """Where it listens on 127.0.0.1."""
-        return int(self._httpd.server_address[1])
-
     def url(self, path: str, login: str = "") -> str:
         """Address of a file; `login` is ``user:password``."""
         at = f"{login}@" if login else ""
         return f"http://{at}127.0.0.1:{self.port}/{path.lstrip('/')}"
 
 
-class _QuietServer(ThreadingHTTPServer):
-    daemon_threads = True
+class _Handler(LoopbackHandler):
+    state: FileServer
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are part of the play."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server_state: FileServer
-    timeout = 5
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
-
-    def do_HEAD(self) -> None:
-        """As `do_GET`, without a body."""
-        self.do_GET()
-
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         """Answer, as well as the faults let it."""
-        state, faults = self.server_state, self.server_state.faults
+        state, faults = self.state, self.state.faults
         path = self.path.split("?", 1)[0]
         wanted = self.headers.get("Range", "")
-        login = self._login()
+        login = self.login()
         state.requests.append((path, wanted, login))
         if faults.login and login != ":".join(faults.login):
-            self._plain(HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": 'Basic realm="files"'})
+            self.say(HTTPStatus.UNAUTHORIZED, headers={"WWW-Authenticate": 'Basic realm="files"'})
         elif faults.status and faults.status_times > 0:
             faults.status_times -= 1
-            self._plain(HTTPStatus(faults.status), {})
+            self.say(HTTPStatus(faults.status))
         elif path not in state.files:
-            self._plain(HTTPStatus.NOT_FOUND, {})
+            self.say(HTTPStatus.NOT_FOUND)
         else:
-            self._file(state.files[path], _RANGE.match(wanted), path)
+            self._file(state.files[path], path)
 
-    def _file(self, data: bytes, wanted: re.Match[str] | None, path: str) -> None:
-        faults = self.server_state.faults
-        serial = len(self.server_state.requests) if faults.change_etag else 0
+    def _file(self, data: bytes, path: str) -> None:
+        faults = self.state.faults
+        serial = len(self.state.requests) if faults.change_etag else 0
         etag = f'"{hashlib.sha256(data).hexdigest()[:16]}-{serial}"'
         headers = {"ETag": etag}
-        headers["Content-Type"] = self.server_state.types.get(path, "application/octet-stream")
+        headers["Content-Type"] = self.state.types.get(path, "application/octet-stream")
         if faults.encoding:
             headers["Content-Encoding"] = faults.encoding
         same = self.headers.get("If-Range", etag) == etag
-        if not (wanted and faults.ranges and same):
+        span = self.asked(len(data))
+        if span is None or not (faults.ranges and same):
             length = len(data) if faults.announce == -1 else faults.announce
             self._send(HTTPStatus.OK, headers, data, length)
             return
-        if wanted[1]:
-            start = int(wanted[1])
-            end = min(int(wanted[2]) if wanted[2] else len(data) - 1, len(data) - 1)
-        else:
-            start, end = max(0, len(data) - int(wanted[2])), len(data) - 1
         total = len(data) if faults.total == -1 else faults.total
-        headers["Content-Range"] = f"bytes {start + faults.shift}-{end + faults.shift}/{total}"
-        body = data[start : end + 1]
+        headers["Content-Range"] = span.header(total, faults.shift)
+        body = data[span.start : span.end]
         self._send(HTTPStatus.PARTIAL_CONTENT, headers, body, len(body))
 
     def _send(self, status: HTTPStatus, headers: dict[str, str], body: bytes, length: int) -> None:
-        faults = self.server_state.faults
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
+        faults = self.state.faults
         if length >= 0:
-            self.send_header("Content-Length", str(length))
+            headers["Content-Length"] = str(length)
         else:
-            self.send_header("Connection", "close")
+            headers["Connection"] = "close"
             self.close_connection = True
-        self.end_headers()
+        self.begin(status, headers)
         if self.command == "HEAD":
             return
         if length != len(body):
@@ -164,20 +117,9 @@ class _Handler(BaseHTTPRequestHandler):
             faults.drops -= 1
             body = body[: faults.drop_after]
             self.close_connection = True
-        try:
-            self.wfile.write(body)
-            if cut and faults.stall_s:
-                threading.Event().wait(faults.stall_s)
-        except OSError:
-            self.close_connection = True
+        self.write(body)
+        if cut and faults.stall_s:
+            threading.Event().wait(faults.stall_s)
 
-    def _plain(self, status: HTTPStatus, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
 
-    def _login(self) -> str:
-        scheme, _, value = self.headers.get("Authorization", "").partition(" ")
-        return base64.b64decode(value).decode() if scheme == "Basic" else ""
+FileServer.handler = _Handler

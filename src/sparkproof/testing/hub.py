@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from sparkproof.testing.loopback import LoopbackHandler, LoopbackServer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 _API = re.compile(r"/api/models/(?P<repo>[^?]+?)(?:/revision/(?P<revision>[^?/]+))?(?:\?.*)?\Z")
 _FILE = re.compile(r"/(?P<repo>[\w.-]+/[\w.-]+)/resolve/(?P<commit>\w+)/(?P<name>[^?]+)\Z")
-_RANGE = re.compile(r"bytes=(\d+)-(\d+)\Z")
 
 
 @dataclass
-class HubServer:
+class HubServer(LoopbackServer):
     """Serves `files` of `repository` until the ``with`` block ends.
 
     Attributes:
@@ -42,27 +41,6 @@ class HubServer:
     status: int = 0
     requests: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def __enter__(self) -> HubServer:
-        owner = self
-
-        class Handler(_Handler):
-            hub = owner
-
-        self._httpd = _Quiet(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
-        self._thread.join(5)
-
-    @property
-    def port(self) -> int:
-        """Where it listens on 127.0.0.1."""
-        return int(self._httpd.server_address[1])
-
     @property
     def endpoint(self) -> str:
         """What ``HF_ENDPOINT`` would be."""
@@ -83,24 +61,12 @@ class HubServer:
         )
 
 
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
+class _Handler(LoopbackHandler):
+    state: HubServer
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are part of the play."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    hub: HubServer
-    timeout = 5
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
-
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         """Answer as a hub would."""
-        hub = self.hub
+        hub = self.state
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         hub.requests.append((self.path, self.headers.get("Range", ""), token))
         if hub.status:
@@ -113,48 +79,38 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND, "")
 
     def _api(self, repository: str, revision: str, *, known: bool) -> None:
-        hub = self.hub
+        hub = self.state
         if repository != hub.repository or (hub.private and not known):
             self._refuse(HTTPStatus.UNAUTHORIZED, "RepoNotFound")
         elif revision not in ("main", COMMIT):
             self._refuse(HTTPStatus.NOT_FOUND, "RevisionNotFound")
         else:
-            self._send(HTTPStatus.OK, hub.listed(), {"Content-Type": "application/json"})
+            self.say(HTTPStatus.OK, hub.listed(), {"Content-Type": "application/json"})
 
     def _file(self, name: str, commit: str, *, known: bool) -> None:
-        hub = self.hub
+        hub = self.state
         if name not in hub.files or commit != COMMIT:
             self._refuse(HTTPStatus.NOT_FOUND, "EntryNotFound")
         elif (hub.gated or hub.private) and not known:
             self._refuse(HTTPStatus.UNAUTHORIZED, "GatedRepo")
         elif hub.elsewhere:
             where = f"http://127.0.0.1:{hub.elsewhere}{self.path}"
-            self._send(HTTPStatus.FOUND, b"", {"Location": where})
+            self.say(HTTPStatus.FOUND, headers={"Location": where})
         else:
             self._content(name)
 
     def _content(self, name: str) -> None:
-        hub = self.hub
-        wanted = _RANGE.match(self.headers.get("Range", ""))
+        hub = self.state
         data, size = hub.files[name], hub.size(name)
-        if not wanted or not hub.ranges:
-            self._send(HTTPStatus.OK, data + bytes(size - len(data)), {})
+        span = self.asked(size)
+        if span is None or not hub.ranges:
+            self.say(HTTPStatus.OK, data + bytes(size - len(data)))
             return
-        first, last = int(wanted[1]), min(int(wanted[2]), size - 1)
-        piece = data[first : last + 1].ljust(last + 1 - first, b"\0")
-        told = {"Content-Range": f"bytes {first}-{last}/{size}"}
-        self._send(HTTPStatus.PARTIAL_CONTENT, piece, told)
+        piece = data[span.start : span.end].ljust(span.end - span.start, b"\0")
+        self.say(HTTPStatus.PARTIAL_CONTENT, piece, {"Content-Range": span.header(size)})
 
     def _refuse(self, status: HTTPStatus, code: str) -> None:
-        self._send(status, b"", {"X-Error-Code": code} if code else {})
+        self.say(status, headers={"X-Error-Code": code} if code else None)
 
-    def _send(self, status: HTTPStatus, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        try:
-            self.wfile.write(body)
-        except OSError:
-            self.close_connection = True
+
+HubServer.handler = _Handler

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from sparkproof.testing.loopback import LoopServer
 from sparkproof.testing.stand_in import StandIn
 from sparkproof.testing.stand_in_answer import Behaviour, Response
 
@@ -49,7 +49,7 @@ class LineFaults:
 
 
 @dataclass
-class OpenAIServer:
+class OpenAIServer(LoopServer):
     """Serves a stand-in on 127.0.0.1 until the ``with`` block ends.
 
     Attributes:
@@ -62,29 +62,18 @@ class OpenAIServer:
     moments: list[dict[str, Any]] = field(default_factory=list)
     port: int = 0
 
-    def __enter__(self) -> OpenAIServer:
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
-        self._thread.start()
-        self._ready.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
-
     @property
     def url(self) -> str:
         """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
-    async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
-        server = await self._loop.create_server(lambda: _Line(self), "127.0.0.1", 0, backlog=1024)
+    async def serve(self) -> None:
+        """Listen until it is told to stop."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Line(self), "127.0.0.1", 0, backlog=1024)
         self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._stop.wait()
+        self.started()
+        await self.stop.wait()
         server.close()
 
 
@@ -209,11 +198,6 @@ class _Line(asyncio.Protocol):
             if self._transport.get_write_buffer_size() < 1 << 20:
                 self._transport.write(_chunk(b"x" * 65536))
             self._timers.append(self._loop.call_later(0.0005, self._endless))
-
-
-def _bearer(lines: list[str]) -> str:
-    found = [line for line in lines if line.lower().startswith("authorization: bearer ")]
-    return found[0].split(" ", 2)[2] if found else ""
 
 
 def _head(answer: Response, framing: str) -> bytes:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from sparkproof.testing.images import ImageFolder
+from sparkproof.testing.loopback import LoopbackHandler, LoopbackServer, Span
 
-_RANGE = re.compile(r"bytes=(\d+)-\Z")
 _PATH = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[^/?]+)")
 _PIECE = 1 << 18
 
@@ -47,7 +44,7 @@ class RegistryFaults:
 
 
 @dataclass
-class RegistryServer:
+class RegistryServer(LoopbackServer):
     """Serves an image folder until the ``with`` block ends.
 
     Attributes:
@@ -62,48 +59,20 @@ class RegistryServer:
     requests: list[tuple[str, str]] = field(default_factory=list)
     sent_bytes: dict[str, int] = field(default_factory=dict)
 
-    def __enter__(self) -> RegistryServer:
-        owner = self
-
-        class Handler(_Handler):
-            state = owner
-
-        self._httpd = _QuietServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._httpd.shutdown()
-        self._httpd.server_close()
-        self._thread.join(5)
-
     @property
     def host(self) -> str:
         """``127.0.0.1:<port>``."""
-        return f"127.0.0.1:{self._httpd.server_address[1]}"
+        return f"127.0.0.1:{self.port}"
 
     def name(self, reference: str) -> str:
         """What to ask for: the host before ``repository:tag``."""
         return f"{self.host}/{reference}"
 
 
-class _QuietServer(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are part of the play."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(LoopbackHandler):
     state: RegistryServer
-    timeout = 5
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
-
-    def do_GET(self) -> None:
+    def answer(self) -> None:
         """Answer, as well as the faults let it."""
         path = self.path.split("?", 1)[0]
         self.state.requests.append((path, self.headers.get("Range", "")))
@@ -120,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif match:
             self._blob(match["reference"])
         else:
-            self._say(HTTPStatus.NOT_FOUND, b"{}")
+            self.say(HTTPStatus.NOT_FOUND, b"{}")
 
     def _allowed(self) -> bool:
         faults = self.state.faults
@@ -132,34 +101,33 @@ class _Handler(BaseHTTPRequestHandler):
             ask = 'Basic realm="stand-in"'
         else:
             return True
-        self._say(HTTPStatus.UNAUTHORIZED, b"{}", {"WWW-Authenticate": ask})
+        self.say(HTTPStatus.UNAUTHORIZED, b"{}", {"WWW-Authenticate": ask})
         return False
 
     def _knows(self, login: tuple[str, str]) -> bool:
-        wanted = base64.b64encode(":".join(login).encode()).decode()
-        return self.headers.get("Authorization", "") == f"Basic {wanted}"
+        return self.login() == ":".join(login)
 
     def _token(self) -> None:
         login = self.state.faults.login
         if login and not self._knows(login):
-            self._say(HTTPStatus.UNAUTHORIZED, b"{}")
+            self.say(HTTPStatus.UNAUTHORIZED, b"{}")
         else:
-            self._say(HTTPStatus.OK, b'{"token": "let-me-in"}')
+            self.say(HTTPStatus.OK, b'{"token": "let-me-in"}')
 
     def _tags(self, name: str) -> None:
         if self.state.faults.refuse_tags:
-            self._say(HTTPStatus.FORBIDDEN, b"{}")
+            self.say(HTTPStatus.FORBIDDEN, b"{}")
             return
         tags = [t.rpartition(":")[2] for t in self.state.tags if t.startswith(f"{name}:")]
-        self._say(HTTPStatus.OK, json.dumps({"name": name, "tags": tags}).encode())
+        self.say(HTTPStatus.OK, json.dumps({"name": name, "tags": tags}).encode())
 
     def _manifest(self, name: str, reference: str) -> None:
         digest = self.state.tags.get(f"{name}:{reference}", reference)
         path = self._path(digest)
         if path is None:
-            self._say(HTTPStatus.NOT_FOUND, b'{"errors": [{"code": "MANIFEST_UNKNOWN"}]}')
+            self.say(HTTPStatus.NOT_FOUND, b'{"errors": [{"code": "MANIFEST_UNKNOWN"}]}')
         else:
-            self._say(HTTPStatus.OK, path.read_bytes())
+            self.say(HTTPStatus.OK, path.read_bytes())
 
     def _path(self, digest: str) -> Path | None:
         digest = self.state.faults.swap.get(digest, digest)
@@ -169,50 +137,38 @@ class _Handler(BaseHTTPRequestHandler):
     def _blob(self, digest: str) -> None:
         path, faults = self._path(digest), self.state.faults
         if path is None:
-            self._say(HTTPStatus.NOT_FOUND, b"{}")
+            self.say(HTTPStatus.NOT_FOUND, b"{}")
             return
         size = path.stat().st_size
-        wanted = _RANGE.match(self.headers.get("Range", ""))
-        start = int(wanted[1]) if wanted else 0
         if digest == faults.grow:
-            self._say(HTTPStatus.OK, path.read_bytes() + b"more")
+            self.say(HTTPStatus.OK, path.read_bytes() + b"more")
             return
-        if digest == faults.shrink:
-            size -= 10
-            start = min(start, size)
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if wanted else HTTPStatus.OK)
-        self.send_header("Content-Length", str(size - start))
-        if wanted:
-            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        self.end_headers()
-        self._pour(path, start, size, digest)
+        size -= 10 if digest == faults.shrink else 0
+        span = self.asked(size)
+        told = {"Content-Range": span.header(size)} if span else {}
+        span = Span(min(span.start, size), span.end) if span else Span(0, size)
+        status = HTTPStatus.PARTIAL_CONTENT if told else HTTPStatus.OK
+        self.begin(status, {"Content-Length": str(span.end - span.start), **told})
+        self._pour(path, span, digest)
 
-    def _pour(self, path: Path, start: int, end: int, digest: str) -> None:
+    def _pour(self, path: Path, span: Span, digest: str) -> None:
         faults = self.state.faults
-        sent = 0
+        sent, left = 0, span.end - span.start
         with path.open("rb") as file:
-            file.seek(start)
-            while start + sent < end:
-                piece = file.read(min(_PIECE, end - start - sent))
-                if digest == faults.flip and not sent and not start:
+            file.seek(span.start)
+            while sent < left:
+                piece = file.read(min(_PIECE, left - sent))
+                if digest == faults.flip and not sent and not span.start:
                     piece = piece[:-1] + bytes([piece[-1] ^ 1])
                 if faults.drops > 0 and 0 <= faults.drop_after < sent + len(piece):
                     faults.drops -= 1
-                    self.wfile.write(piece[: faults.drop_after - sent])
+                    self.write(piece[: faults.drop_after - sent])
                     self.close_connection = True
                     return
-                try:
-                    self.wfile.write(piece)
-                except OSError:
-                    self.close_connection = True
+                if not self.write(piece):
                     return
                 sent += len(piece)
                 self.state.sent_bytes[digest] = self.state.sent_bytes.get(digest, 0) + len(piece)
 
-    def _say(self, status: HTTPStatus, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+
+RegistryServer.handler = _Handler
