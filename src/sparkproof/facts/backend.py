@@ -9,6 +9,7 @@ from functools import cache
 import msgspec
 
 from sparkproof.core.capability import ComputeCapability
+from sparkproof.core.observations.state_layout import LayerState, StateLayout
 from sparkproof.facts.book import load_folder
 from sparkproof.facts.releases import holds
 
@@ -51,6 +52,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except_majors: capability majors it is not needed on.
         tools: what the box has to have, for `Means.NVCC`.
         releases: vLLM releases that need it, as a PEP 440 specifier; all if empty.
+        kinds: kinds of layer state (see `StateKind`) it is needed for; all if empty.
+        state_dims: dimensions of the recurrent state (of a key) it is needed for; all if empty.
     """
 
     means: Means
@@ -62,16 +65,36 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     except_majors: tuple[int, ...] = ()
     tools: tuple[str, ...] = ("nvcc", "ninja")
     releases: str = ""
+    kinds: tuple[str, ...] = ()
+    state_dims: tuple[int, ...] = ()
 
-    def applies(self, scheme: str, capability: ComputeCapability, release: str) -> bool:
-        """Whether that release needs it for this scheme on this device."""
+    def applies(
+        self,
+        scheme: str,
+        capability: ComputeCapability,
+        release: str,
+        state: StateLayout | None = None,
+    ) -> bool:
+        """Whether that release needs it for this scheme on this device.
+
+        Args:
+            state: of the model's layers; None where it is not known, which excludes nothing.
+        """
         if self.schemes and scheme not in self.schemes:
+            return False
+        if self.kinds and state is not None and not any(map(self._is_for, state.layers)):
             return False
         if not holds(self.releases, release):
             return False
         if self.majors and capability.major not in self.majors:
             return False
         return capability.major not in self.except_majors
+
+    def _is_for(self, layer: LayerState) -> bool:
+        """Whether it is needed for a layer that keeps that."""
+        known = layer.recurrent.state if layer.recurrent is not None else 0
+        fits = not self.state_dims or not known or known in self.state_dims
+        return layer.kind.value in self.kinds and fits
 
 
 class BackendNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -247,7 +247,12 @@ class _Prover:
         return tuple(
             judge_need(need, routes, self._box, complete=self._look.complete)
             for need in backend.needs
-            if need.applies(scheme, self._look.capability, self._look.surface.version)
+            if need.applies(
+                scheme,
+                self._look.capability,
+                self._look.surface.version,
+                self._look.profile.state,
+            )
         )
 
 

@@ -6,6 +6,12 @@ import pytest
 
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.observations.checkpoint_profile import QuantScheme
+from sparkproof.core.observations.state_layout import (
+    LayerState,
+    RecurrentShape,
+    StateKind,
+    StateLayout,
+)
 from sparkproof.facts.backend import BackendNeeds, Means, Need, Speed, backends
 from sparkproof.facts.book import load_folder
 from sparkproof.facts.fallback import fallbacks
@@ -33,6 +39,8 @@ def test_a_backend_names_what_exists(backend: BackendNeeds) -> None:
         assert set(need.schemes) <= SCHEMES
         assert not (need.majors and need.except_majors)
         assert need.what
+        assert set(need.kinds) <= {kind.value for kind in StateKind}
+        assert need.kinds or not need.state_dims
     assert set(backend.speeds) <= SCHEMES
 
 
@@ -60,6 +68,30 @@ def test_speed_follows_the_scheme() -> None:
 )
 def test_when_a_need_applies(need: Need, applies: bool) -> None:
     assert need.applies("nvfp4-w4a4", GB10, "0.33.0") is applies
+
+
+def state(kind: StateKind, keys: int = 128) -> StateLayout:
+    shape = RecurrentShape(heads=32, head_dim=128, state=keys, groups=16, conv_kernel=4, inner=4096)
+    return StateLayout("x", "X", "x", (LayerState(kind, 1, recurrent=shape),))
+
+
+@pytest.mark.parametrize(
+    ("layers", "prefill"),
+    [
+        (state(StateKind.GDN), True),
+        (state(StateKind.GDN, keys=64), False),
+        (state(StateKind.MAMBA2), False),
+        (state(StateKind.KDA), False),
+        (None, True),
+    ],
+)
+def test_the_kind_of_state_decides_about_its_prefill(
+    layers: StateLayout | None, prefill: bool
+) -> None:
+    needs = backends()["model/linear-attention"].needs
+    found = [n.what for n in needs if n.applies("", GB10, "0.33.0", layers)]
+    assert "recurrent kernels" in found
+    assert ("Gated DeltaNet prefill (FlashInfer)" in found) is prefill
 
 
 @pytest.mark.parametrize(
