@@ -82,32 +82,6 @@ class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     detail: str = ""
 
 
-class TokenChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One token of an answer and what else the server might have said there.
-
-    Attributes:
-        key: the token as the server's log-probabilities name it (``token_id:5``, or its text).
-        nats: natural logarithm of its probability.
-        top: the likeliest tokens by the same kind of name, with theirs.
-    """
-
-    key: str
-    nats: float
-    top: tuple[tuple[str, float], ...] = ()
-
-
-class AnswerTokens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One whole answer, token by token.
-
-    Attributes:
-        ids: token ids as the server gave them.
-        choices: one an id; empty where the server gave no log-probabilities.
-    """
-
-    ids: tuple[int, ...]
-    choices: tuple[TokenChoice, ...] = ()
-
-
 class DivergenceClass(StrEnum):
     """What the first difference between two answers is."""
 
@@ -117,7 +91,7 @@ class DivergenceClass(StrEnum):
     CORRUPTION = "corruption"
     """A token that the arm was sure of stands against another."""
     UNKNOWN = "unknown"
-    """No log-probabilities, or neither a tie nor a sure token."""
+    """No ids or log-probabilities, or neither a tie nor a sure token."""
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

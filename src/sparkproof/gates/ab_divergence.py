@@ -16,16 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from sparkproof.core.ab import (
-    AnswerTokens,
     ClassShare,
     Divergence,
     DivergenceClass,
     Effect,
     Score,
     Side,
-    TokenChoice,
 )
 from sparkproof.gates.ab_statistics import LEVEL, clopper_pearson
 
@@ -38,22 +37,47 @@ SURE_NATS = 2.0
 _SLACK = 1e-9
 
 
-def compare_answers(control: AnswerTokens, treatment: AnswerTokens) -> Divergence:
+class TokenLike(Protocol):
+    """One generated token, as a record of an answer holds it."""
+
+    @property
+    def id(self) -> int:
+        """As the server's tokenizer numbers it."""
+        ...
+
+    @property
+    def nats(self) -> float | None:
+        """Natural logarithm of its probability; None where the server gave none."""
+        ...
+
+    @property
+    def top(self) -> Sequence[tuple[int, float]]:
+        """The likeliest ids there with theirs; empty where the server gave none."""
+        ...
+
+
+def compare_answers(control: Sequence[TokenLike], treatment: Sequence[TokenLike]) -> Divergence:
     """The first difference of two whole answers to the same prompt, with its class.
 
     An answer that ends where the other goes on differs there. Answers that were cut by a fault
-    (a broken stream) are not for this function.
+    (a broken stream) are not for this function. Where a server gives no ids, nothing is known.
     """
-    at = _first_difference(control.ids, treatment.ids)
+    if not control or not treatment:
+        nothing = Side(id=-1)
+        return classify(
+            Divergence(kind=DivergenceClass.UNKNOWN, at=0, control=nothing, treatment=nothing)
+        )
+    at = _first_difference(control, treatment)
     if at < 0:
         return Divergence(kind=DivergenceClass.IDENTICAL)
-    mine, yours = _choice_at(control, at), _choice_at(treatment, at)
+    mine = control[at] if at < len(control) else None
+    yours = treatment[at] if at < len(treatment) else None
     return classify(
         Divergence(
             kind=DivergenceClass.UNKNOWN,
             at=at,
-            control=_side(control.ids, at, mine, yours, over=at >= len(treatment.ids)),
-            treatment=_side(treatment.ids, at, yours, mine, over=at >= len(control.ids)),
+            control=_side(mine, yours),
+            treatment=_side(yours, mine),
         )
     )
 
@@ -79,7 +103,7 @@ def classify(seen: Divergence) -> Divergence:
 
 def _class_of(gaps: dict[str, tuple[float, bool]]) -> tuple[DivergenceClass, str]:
     if not gaps:
-        return DivergenceClass.UNKNOWN, "no log-probabilities of the two tokens"
+        return DivergenceClass.UNKNOWN, "no ids or no log-probabilities to judge by"
     told = ", ".join(
         f"{'at least ' if bounded else ''}{gap:.2f} nats apart in the {name}"
         for name, (gap, bounded) in gaps.items()
@@ -92,46 +116,33 @@ def _class_of(gaps: dict[str, tuple[float, bool]]) -> tuple[DivergenceClass, str
     return DivergenceClass.UNKNOWN, f"{told}: neither a tie nor a sure token"
 
 
-def _first_difference(a: Sequence[int], b: Sequence[int]) -> int:
+def _first_difference(a: Sequence[TokenLike], b: Sequence[TokenLike]) -> int:
     for at, (one, other) in enumerate(zip(a, b, strict=False)):
-        if one != other:
+        if one.id != other.id:
             return at
     return -1 if len(a) == len(b) else min(len(a), len(b))
 
 
-def _choice_at(answer: AnswerTokens, at: int) -> TokenChoice | None:
-    return answer.choices[at] if at < len(answer.choices) else None
-
-
-def _side(
-    ids: Sequence[int], at: int, own: TokenChoice | None, other: TokenChoice | None, *, over: bool
-) -> Side:
-    """What one arm's log-probabilities say of the two tokens; `over`: the other arm had ended."""
-    token = ids[at] if at < len(ids) else -1
-    if own is None or token < 0 or math.isnan(own.nats):
-        return Side(id=token)
-    if other is None and not over:
-        return Side(id=token, nats=own.nats)
+def _side(own: TokenLike | None, other: TokenLike | None) -> Side:
+    """What one arm's log-probabilities say of the two tokens; None is an answer that has ended."""
+    if own is None:
+        return Side(id=-1)
+    if own.nats is None:
+        return Side(id=own.id)
     listed = dict(own.top)
-    if other is not None and other.key in listed:
-        return Side(id=token, nats=own.nats, other_nats=listed[other.key])
-    if other is not None and other.key == own.key:  # two ids that the server gives one name
-        return Side(id=token, nats=own.nats)
-    # The end of an answer may be among the listed tokens under a name that nobody knows, so there
-    # only the probability that is left over bounds it.
-    bound = _left_over({own.key: own.nats}) if over else _most_unlisted(own)
-    return Side(id=token, nats=own.nats, other_nats=bound, bounded=True)
+    if other is not None and other.id in listed:
+        return Side(id=own.id, nats=own.nats, other_nats=listed[other.id])
+    # The end of an answer may be listed under an id that nobody knows here, so there only the
+    # probability that is left beside the own token bounds it.
+    bound = _left_over([own.nats])
+    if other is not None and listed:
+        bound = min(min(listed.values()), _left_over({**listed, own.id: own.nats}.values()))
+    return Side(id=own.id, nats=own.nats, other_nats=bound, bounded=True)
 
 
-def _most_unlisted(own: TokenChoice) -> float:
-    """The most that a token can have which is not among the listed ones, in nats."""
-    lowest = min((nats for _, nats in own.top), default=0.0)
-    return min(lowest, _left_over({**dict(own.top), own.key: own.nats}))
-
-
-def _left_over(listed: dict[str, float]) -> float:
-    left = 1.0 - math.fsum(math.exp(min(0.0, nats)) for nats in listed.values())
-    return math.log(max(left, 1e-6))  # float32 sums are no better than that
+def _left_over(listed: Iterable[float]) -> float:
+    left = 1.0 - math.fsum(math.exp(min(0.0, nats)) for nats in listed)
+    return math.log(max(left, 1e-6))  # sums of float32 are no better than that
 
 
 def effect_of(control: Score | None, treatment: Score | None) -> Effect:
