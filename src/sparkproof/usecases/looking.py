@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from sparkproof.adapters.cache import ArtifactCache
+from sparkproof.adapters.observation_cache import ObservationCache
 from sparkproof.adapters.open_artifact import reopen
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.checkpoint.effective import effective_formats
@@ -18,6 +20,7 @@ from sparkproof.core.observations.device_code import DeviceCode
 from sparkproof.core.observations.image import ImageObservation
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Artifact, PassingArtifact, Progress
+from sparkproof.core.subject import Subject
 from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.image.box import box_from_image
@@ -70,44 +73,89 @@ class Seen(msgspec.Struct, frozen=True):
         )
 
 
+class _Wanted(msgspec.Struct, frozen=True):
+    """Which part of a surface."""
+
+    oracles: tuple[str, ...]
+    attention: tuple[str, ...]
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """What one pass over an artifact gives."""
+
+    surface: ReleaseSurface
+    code: DeviceCode
+    image: ImageObservation | None = None
+
+
 def see_artifact(
-    artifact: Artifact,
+    opened: tuple[Subject, Artifact],
     capability: ComputeCapability,
     box: Box,
     profiles: Iterable[CheckpointProfile],
     progress: Progress | None = None,
     *,
     attention: Iterable[str] = (),
+    cache: ArtifactCache | None = None,
 ) -> Seen:
     """Read the surface, as far as the checkpoints need it, and all of the device code.
 
     Args:
         attention: attention backends that the deployments name.
+        cache: where what was read of the same bytes before is found.
 
     Raises:
         FormatError: the artifact holds no vLLM, or does not say which.
     """
-    oracles = tuple(sorted({name for profile in profiles for name in oracles_of(profile)}))
-    passing = None
-    if isinstance(artifact, PassingArtifact):  # its streams pass once: code first
-        passing = read_device_code(artifact, capability, progress or NoProgress())
-    image = look_into(artifact)
-    box = box_from_image(image, box) if image else box
-    surface = read_surface(
-        artifact,
-        target=_markers(box),
-        oracles=oracles,
+    subject, artifact = opened
+    look = _Looking(artifact, capability, progress or NoProgress())
+    memory = ObservationCache(cache, subject)
+    wanted = _Wanted(
+        oracles=tuple(sorted({name for profile in profiles for name in oracles_of(profile)})),
         attention=tuple(name.upper() for name in attention if name),
     )
-    if not surface.version:
+    asked = [wanted, _markers(box)]
+    if isinstance(artifact, PassingArtifact):
+        asked_at_once = [*asked, str(capability)]
+        read = memory.recall(_Reading, asked_at_once, lambda: look.passing(box, wanted))
+    else:
+        read = _Reading(
+            memory.recall(ReleaseSurface, asked, lambda: look.surface(box, wanted)),
+            memory.recall(DeviceCode, str(capability), look.code),
+        )
+    if not read.surface.version:
         raise FormatError("does not say which vLLM it is", where=artifact.name)
-    location = artifact.location
-    doors = [lambda: reopen(location)] if location else []
-    code = passing or read_device_code(
-        artifact, capability, progress or NoProgress(), more_doors=doors
-    )
-    routes = {route.family: route for route in route_families(code, capability)}
-    return Seen(capability, surface, code, routes, image)
+    routes = {route.family: route for route in route_families(read.code, capability)}
+    return Seen(capability, read.surface, read.code, routes, read.image)
+
+
+class _Looking:
+    def __init__(self, artifact: Artifact, capability: ComputeCapability, progress: Progress):
+        self._artifact = artifact
+        self._capability = capability
+        self._progress = progress
+
+    def passing(self, box: Box, wanted: _Wanted) -> _Reading:
+        """An image, whose streams pass once: code first."""
+        code = self.code()
+        image = look_into(self._artifact)
+        box = box_from_image(image, box) if image else box
+        return _Reading(self.surface(box, wanted), code, image)
+
+    def surface(self, box: Box, wanted: _Wanted) -> ReleaseSurface:
+        """The release surface."""
+        return read_surface(
+            self._artifact,
+            target=_markers(box),
+            oracles=wanted.oracles,
+            attention=wanted.attention,
+        )
+
+    def code(self) -> DeviceCode:
+        """The device code."""
+        location = self._artifact.location
+        doors = [lambda: reopen(location)] if location else []
+        return read_device_code(self._artifact, self._capability, self._progress, more_doors=doors)
 
 
 def look_into(artifact: Artifact) -> ImageObservation | None:

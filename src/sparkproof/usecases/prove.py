@@ -75,14 +75,18 @@ def prove(
     arguments = parse_selection_args(deployment.args)
     checkpoint = read_from(deployment.checkpoint, offline=offline, cache=cache, progress=progress)
     target = Target(platform=deployment.box.platform, python=deployment.box.python)
-    subject, artifact = open_artifact(
+    opened = subject, artifact = open_artifact(
         deployment.artifact, target, cache=cache, offline=offline, progress=progress, whole=True
     )
     try:
-        profiles = (checkpoint.profile,)
-        named = arguments.attention_backends
         seen = see_artifact(
-            artifact, device.capability, deployment.box, profiles, progress, attention=named
+            opened,
+            device.capability,
+            deployment.box,
+            (checkpoint.profile,),
+            progress,
+            attention=arguments.attention_backends,
+            cache=cache,
         )
     finally:
         artifact.close()

@@ -94,7 +94,7 @@ def see(
     if source.vllm:
         surface = load_surface(source.vllm)
         return _shipped(surface.version), see_surface(surface, capability)
-    subject, artifact = open_artifact(
+    opened = open_artifact(
         source.artifact,
         Target(platform=source.platform, python=source.python),
         cache=door.cache,
@@ -106,10 +106,18 @@ def see(
         box = Box(platform=source.platform, python=source.python)
         profiles = [item.checkpoint.profile for item in members]
         named = [name for item in members for name in item.arguments.attention_backends]
-        seen = see_artifact(artifact, capability, box, profiles, door.progress, attention=named)
+        seen = see_artifact(
+            opened,
+            capability,
+            box,
+            profiles,
+            door.progress,
+            attention=named,
+            cache=door.cache,
+        )
     finally:
-        artifact.close()
-    return subject, seen
+        opened[1].close()
+    return opened[0], seen
 
 
 def _shipped(version: str) -> Subject:

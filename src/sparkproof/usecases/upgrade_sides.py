@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
+from sparkproof.adapters.observation_cache import ObservationCache
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.claims.answer import answer_claim
 from sparkproof.claims.material import Material
@@ -118,7 +119,7 @@ class Opener:
     def _read(self, reference: str) -> Side:
         box = self._box
         target = Target(platform=box.platform, python=box.python)
-        subject, artifact = open_artifact(
+        opened = subject, artifact = open_artifact(
             reference,
             target,
             cache=self._cache,
@@ -126,16 +127,22 @@ class Opener:
             progress=self._progress,
             whole=True,
         )
+        memory = ObservationCache(self._cache, subject)
         try:
             seen = see_artifact(
-                artifact,
+                opened,
                 self._capability,
                 box,
                 self._profiles,
                 self._progress,
                 attention=self._attention,
+                cache=self._cache,
             )
-            surface = read_surface(artifact, whole=True, attention=self._attention)
+            surface = memory.recall(
+                ReleaseSurface,
+                {"whole": True, "attention": self._attention},
+                lambda: read_surface(artifact, whole=True, attention=self._attention),
+            )
         finally:
             artifact.close()
         whole = msgspec.structs.replace(seen, surface=surface)
