@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.http import DroppedError, FetchError, HttpClient
+from sparkproof.adapters.http import HttpClient
 from sparkproof.adapters.open_artifact import open_artifact
+from sparkproof.adapters.patience import DroppedError, FetchError
 from sparkproof.adapters.pip_errors import PipResult
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.remote import BLOCK_BYTES, MAX_AHEAD_BYTES, RangeSource
@@ -62,7 +64,7 @@ Spool = Callable[..., Path]
 @pytest.fixture
 def spool(server: FileServer, client: HttpClient, cache: ArtifactCache) -> Spool:
     def run(sha256: str = SHA, **options: Any) -> Path:
-        spooler = Spooler(client, cache, NoProgress(), pause=lambda _: None, **options)
+        spooler = Spooler(client, cache, NoProgress(), **options)
         url = server.url(NAME)
         return spooler.spool(client.probe(url), url, NAME, sha256)[0]
 
@@ -95,7 +97,7 @@ def test_a_line_that_stalls_is_taken_up_again(server: FileServer, cache: Artifac
     server.faults = Faults(drop_after=DROP_AT, drops=1, stall_s=0.5)
     client = HttpClient(pause=lambda _: None, stall_s=0.1)
     url = server.url(NAME)
-    spooler = Spooler(client, cache, NoProgress(), pause=lambda _: None)
+    spooler = Spooler(client, cache, NoProgress())
     path, _ = spooler.spool(client.probe(url), url, NAME, SHA)
     client.close()
     assert path.read_bytes() == WHEEL
@@ -159,9 +161,10 @@ def test_wrong_lengths(
     if announce == -2:
         assert spool().read_bytes() == WHEEL
         return
-    with pytest.raises(UnreachableError):
+    with pytest.raises(UnreachableError) as caught:
         spool()
-    assert cache.find(SHA, NAME) is None
+    assert caught.value.hint
+    assert leftovers(cache) == []
 
 
 def test_bounds(spool: Spool, server: FileServer, cache: ArtifactCache) -> None:
@@ -171,6 +174,43 @@ def test_bounds(spool: Spool, server: FileServer, cache: ArtifactCache) -> None:
     server.faults = Faults(ranges=False, announce=-2)
     with pytest.raises(UnreachableError, match="larger than"):
         spool(limit_bytes=1 << 20)
+    assert leftovers(cache) == []
+
+
+def test_what_nobody_says_the_size_of_is_bounded(
+    spool: Spool, server: FileServer, cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.faults = Faults(ranges=False, announce=-2)
+    monkeypatch.setattr("sparkproof.adapters.spool.MAX_UNANNOUNCED_BYTES", 1 << 20)
+    with pytest.raises(UnreachableError, match="does not say how large") as caught:
+        spool()
+    assert "name the file" in caught.value.hint
+    assert leftovers(cache) == []
+
+
+def test_room_is_looked_for_while_an_unannounced_file_grows(
+    spool: Spool, server: FileServer, cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.faults = Faults(ranges=False, announce=-2)
+    monkeypatch.setattr("sparkproof.adapters.spool._ROOM_STEP_BYTES", 1 << 20)
+    frees = iter([1 << 30, 1 << 30, 1 << 10])
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=next(frees)))
+    with pytest.raises(UnreachableError, match="do not fit"):
+        spool()
+    assert leftovers(cache) == []
+
+
+@pytest.mark.parametrize(("told", "size"), [("5", 5), ("9" * 30, -1), ("five", -1)])
+def test_a_question_for_the_head_tells_the_size(told: str, size: int) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "HEAD":
+            return httpx2.Response(200, headers={"Content-Length": told})
+        return httpx2.Response(200, content=iter([b"12345"]))
+
+    client = HttpClient(transport=httpx2.MockTransport(answer))
+    assert client.probe("http://127.0.0.1:9/a.whl").size_bytes == size
+    client.close()
 
 
 def test_a_disk_that_is_known_to_be_too_small(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.checkpoint_source import open_checkpoint
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.ports import CheckpointSource
+from sparkproof.formats.json_object import SIZE_LIMIT_BYTES
 from sparkproof.formats.safetensors import READ_AHEAD_BYTES
 from sparkproof.testing.checkpoints import FP4, FP4_LOCAL, QWEN3, compressed_tensors, config_group
 from sparkproof.testing.hub import COMMIT, HubServer
@@ -47,6 +50,10 @@ FILES = {
 }
 SIZES = {name: size for name, (_, size) in SHARDS.items()}
 Hub = HubServer
+
+
+def listing_of(sibling: object) -> bytes:
+    return json.dumps({"id": "org/model", "sha": COMMIT, "siblings": [sibling]}).encode()
 
 
 @pytest.fixture
@@ -234,12 +241,30 @@ def test_a_listing_without_sizes(hub: HubServer) -> None:
         (b'{"id": "org/model", "sha": "../../etc", "siblings": []}', "does not say which commit"),
         (b"[]", "does not answer like"),
         (b"[" * 100_000, "does not answer like"),
+        (b" " * (SIZE_LIMIT_BYTES + 1), "does not end"),
+        (listing_of(5), "a file is no object"),
+        (listing_of({"rfilename": "a.safetensors", "size": -1}), "no size that can be"),
+        (listing_of({"rfilename": "a.safetensors", "size": 10**30}), "no size that can be"),
     ],
 )
 def test_an_answer_that_is_none(hub: HubServer, listing: bytes, why: str) -> None:
     hub.listing = listing
     with pytest.raises(UnreachableError, match=why):
         read_from("org/model")
+
+
+def test_a_look_at_a_hub_writes_to_our_cache_alone(hub: HubServer, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    script = "from sparkproof.usecases.checkpoint_reading import read_from; read_from('org/model')"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "HF_ENDPOINT": hub.endpoint,
+        "SPARKPROOF_CACHE": str(tmp_path / "cache"),
+    }
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=120)
+    assert list(home.rglob("*")) == []
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])

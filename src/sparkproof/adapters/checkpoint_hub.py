@@ -5,40 +5,32 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from sparkproof.adapters.checkpoint_cache import CheckpointCache, Pinned
+from sparkproof.adapters.checkpoint_listing import (
+    ACCESS_HINT,
+    TOKEN_HINT,
+    UNSTATED,
+    HubClient,
+    HubName,
+)
 from sparkproof.adapters.checkpoint_local import CONFIG, LocalCheckpoint
-from sparkproof.adapters.http import FetchError, HttpClient, Remote
+from sparkproof.adapters.http import HttpClient, Remote
+from sparkproof.adapters.patience import FetchError
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.ports import READ_LIMIT_BYTES, ByteSource
-from sparkproof.core.redaction import redact_text
 from sparkproof.core.refs import Ref, RefKind, redact_url
 from sparkproof.core.subject import Subject
-
-if TYPE_CHECKING:
-    from huggingface_hub.hf_api import ModelInfo
 
 _NAME = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?)"
     r"(?:@(?P<revision>[\w./-]{1,120}))?\Z",
     re.ASCII,
 )
-_TIMEOUT_S = 30.0
 _PATIENCE_BYTES = 1 << 20
-_UNSTATED = -1
 _MAIN = "main"
-_TOKEN_HINT = "set HF_TOKEN, or log in with `hf auth login`"  # noqa: S105
-_ACCESS = "accept its terms on its page with your account, then " + _TOKEN_HINT
-
-
-class HubName(msgspec.Struct, frozen=True):
-    """A repository and what revision of it was asked for."""
-
-    repository: str
-    revision: str = _MAIN
 
 
 def parse_hub_name(ref: Ref) -> HubName:
@@ -125,7 +117,7 @@ class HubCheckpoint:
     def _size(self, name: str) -> int:
         """Bytes of a file; mirrors may leave them out of the listing."""
         size = self._pinned.files[name]
-        if size != _UNSTATED:
+        if size != UNSTATED:
             return size
         if self._client is None:
             raise self._not_cached(name)
@@ -175,8 +167,8 @@ class HubCheckpoint:
         except FetchError as error:
             if error.refused and self._pinned.gated:
                 message = f"{self._pinned.repository} is gated"
-                raise UnreachableError(message, hint=_ACCESS) from error
-            hint = _TOKEN_HINT if error.refused else error.hint
+                raise UnreachableError(message, hint=ACCESS_HINT) from error
+            hint = TOKEN_HINT if error.refused else error.hint
             raise UnreachableError(f"{name}: {error.message}", hint=hint) from error
 
     def close(self) -> None:
@@ -258,10 +250,13 @@ def open_hub(
                 f"{name.repository} is not in the cache", hint="leave --offline out once"
             )
         return HubCheckpoint(ref, pinned, endpoint, cache, None)
-    token = _token()
-    pinned = _list(name, endpoint, token)
-    cache.remember(endpoint, name.revision, pinned)
-    client = HttpClient(bearer=token)
+    client = HubClient(bearer=_token())
+    try:
+        pinned = client.list(name, endpoint)
+        cache.remember(endpoint, name.revision, pinned)
+    except UnreachableError:
+        client.close()
+        raise
     return HubCheckpoint(ref, pinned, endpoint, cache, client)
 
 
@@ -280,61 +275,3 @@ def _in_library_cache(ref: Ref, name: HubName) -> LocalCheckpoint | None:
     folder = Path(found).parent
     shards = any(entry.suffix == ".safetensors" for entry in folder.iterdir())
     return LocalCheckpoint(ref, folder) if shards else None
-
-
-def _list(name: HubName, endpoint: str, token: str) -> Pinned:
-    """Commit and files of a revision.
-
-    Raises:
-        UnreachableError: one line with the way out.
-    """
-    import httpx2  # noqa: PLC0415
-    from huggingface_hub import HfApi, errors  # noqa: PLC0415
-
-    host = redact_url(endpoint).partition("://")[2] or "the hub"
-    try:
-        info = HfApi(endpoint=endpoint).model_info(
-            name.repository,
-            revision=name.revision,
-            files_metadata=True,
-            timeout=_TIMEOUT_S,
-            token=token or False,
-        )
-    except errors.GatedRepoError as error:
-        raise UnreachableError(f"{name.repository} is gated", hint=_ACCESS) from error
-    except errors.RevisionNotFoundError as error:
-        raise UnreachableError(
-            f"{name.repository} has no revision `{name.revision}`", hint="leave @REVISION out"
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise UnreachableError(
-            f"{host} has no repository `{name.repository}`, or it is private",
-            hint=f"check the name; for a private one {_TOKEN_HINT}",
-        ) from error
-    except errors.HfHubHTTPError as error:
-        status = error.response.status_code if error.response is not None else 0
-        hint = _TOKEN_HINT if status in (401, 403) else "try again later, or with --offline"
-        raise UnreachableError(f"{host} refuses ({status})", hint=hint) from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        reason = (redact_text(redact_url(str(error))).splitlines() or [""])[0][:160].lower()
-        raise UnreachableError(
-            f"{host} can't be reached: {reason}",
-            hint="check the network and HF_ENDPOINT, or use what is cached with --offline",
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreachableError(
-            f"{host} does not answer like a model hub", hint="check HF_ENDPOINT"
-        ) from error
-    return _pinned(name, info, host)
-
-
-def _pinned(name: HubName, info: ModelInfo, host: str) -> Pinned:
-    commit = info.sha or ""
-    if not re.fullmatch(r"[0-9a-f]{40,64}", commit):
-        raise UnreachableError(f"{host} does not say which commit `{name.revision}` is")
-    files = {
-        entry.rfilename: _UNSTATED if entry.size is None else int(entry.size)
-        for entry in info.siblings or ()
-        if "/" not in entry.rfilename and entry.rfilename not in ("", ".", "..")
-    }
-    return Pinned(name.repository, commit, files, gated=bool(info.gated))

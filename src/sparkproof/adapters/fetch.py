@@ -9,8 +9,9 @@ import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.credentials import Credentials
-from sparkproof.adapters.http import FetchError, HttpClient, Remote
+from sparkproof.adapters.http import HttpClient, Remote
 from sparkproof.adapters.identity import hash_file
+from sparkproof.adapters.patience import FetchError
 from sparkproof.adapters.pip import PipRunner, Resolution, download
 from sparkproof.adapters.remote import RangeSource
 from sparkproof.adapters.spool import Spooler

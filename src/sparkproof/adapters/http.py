@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 import ssl
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Thread
 from typing import TypeVar
 
 import httpx2
@@ -14,37 +15,17 @@ import msgspec
 
 from sparkproof import __version__
 from sparkproof.adapters.credentials import Credentials
-from sparkproof.core.errors import UnreachableError
+from sparkproof.adapters.patience import STALL_S, DroppedError, FetchError, Pace, Patience
+from sparkproof.core.errors import FormatError
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.refs import redact_url
 
 T = TypeVar("T")
-STALL_S = 30.0
-"""Silence on the line after which it counts as dropped."""
 _CONNECT_S = 15.0
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)\Z")
-_ATTEMPTS = 4
-_PAUSE_S = 0.5
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\Z")
+_LENGTH = re.compile(r"\d{1,18}\Z")
 STREAM_BYTES = 256 * 1024
 _NETWORK_HINT = "check the network, or use what is cached with --offline"
-
-
-class FetchError(UnreachableError):
-    """A fetch that failed; `barred` says that pip, with its own settings, may do better.
-
-    `refused` says that the server asked for another user.
-    """
-
-    def __init__(
-        self, message: str, *, hint: str = "", barred: bool = False, refused: bool = False
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.barred = barred
-        self.refused = refused
-
-
-class DroppedError(FetchError):
-    """The line broke or stalled; asking again may help."""
 
 
 class Remote(msgspec.Struct, frozen=True):
@@ -70,13 +51,14 @@ class HttpClient:
         credentials: Credentials | None = None,
         *,
         transport: httpx2.BaseTransport | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], None] | None = None,
         stall_s: float = STALL_S,
         bearer: str = "",
     ) -> None:
         """Open no connection yet.
 
         Args:
+            stall_s: how long a head may take, and a body may bring nothing.
             bearer: token for the servers asked; a redirect to another host loses it.
         """
         headers = {"User-Agent": f"sparkproof/{__version__}", "Accept-Encoding": "identity"}
@@ -97,6 +79,11 @@ class HttpClient:
             ) from error
         self._credentials = credentials
         self._pause = pause
+        self._stall_s = stall_s
+
+    def patience(self) -> Patience:
+        """For one fetch that starts now."""
+        return Patience(self._stall_s, pause=self._pause)
 
     def close(self) -> None:
         """Close the pool."""
@@ -108,7 +95,10 @@ class HttpClient:
         Raises:
             FetchError: it can't be had.
         """
-        return self._patiently(lambda: self._probe(url))
+        remote = self._patiently(lambda: self._probe(url))
+        if remote.size_bytes >= 0:
+            return remote
+        return msgspec.structs.replace(remote, size_bytes=self._length(url))
 
     def read_range(self, remote: Remote, offset: int, length: int) -> bytes:
         """Exactly that range.
@@ -116,7 +106,25 @@ class HttpClient:
         Raises:
             FetchError: it can't be had, or the server sends something else.
         """
-        return self._patiently(lambda: self._read_range(remote, offset, length))
+        parts: list[bytes] = []
+        patience = self.patience()
+        while True:
+            before = sum(map(len, parts))
+            try:
+                self._read_range(remote, offset + before, length - before, parts)
+            except DroppedError as error:
+                patience.rest(error, sum(map(len, parts)) - before)
+            else:
+                return b"".join(parts)
+
+    def fetch_small(self, url: str, limit_bytes: int) -> bytes:
+        """A small file, whole.
+
+        Raises:
+            FetchError: it can't be had.
+            FormatError: it is larger than that.
+        """
+        return self._patiently(lambda: self._document(url, limit_bytes))
 
     @contextlib.contextmanager
     def fetch(self, remote: Remote, offset: int) -> Iterator[tuple[int, Iterator[bytes]]]:
@@ -148,22 +156,44 @@ class HttpClient:
             if response.status_code == 206 and match and match[3] != "*":
                 return Remote(url, int(match[3]), etag, ranges=match.group(1, 2) == ("0", "0"))
             length = response.headers.get("content-length", "")
-            known = response.status_code == 200 and length.isdecimal()
+            known = response.status_code == 200 and _LENGTH.match(length)
             return Remote(url, int(length) if known else -1, etag, ranges=False)
 
-    def _read_range(self, remote: Remote, offset: int, length: int) -> bytes:
+    def _length(self, url: str) -> int:
+        """What a question for the head alone says of the size; -1 for nothing."""
+        try:
+            with self._open(url, {}, "HEAD") as response:
+                length = response.headers.get("content-length", "")
+                encoded = response.headers.get("content-encoding", "identity") != "identity"
+        except FetchError:  # some refuse such questions, and serve the file
+            return -1
+        return int(length) if _LENGTH.match(length) and not encoded else -1
+
+    def _read_range(self, remote: Remote, offset: int, length: int, parts: list[bytes]) -> None:
         last = offset + length - 1
+        left = length
         with self._open(remote.url, {"Range": f"bytes={offset}-{last}"}) as response:
             self._check_range(response, remote, offset, length)
-            parts: list[bytes] = []
-            left = length
             for piece in self._body(response, remote.url):
                 left -= len(piece)
                 if left < 0:
-                    break
+                    raise FetchError(f"{_host(remote.url)} sends more bytes than asked for")
                 parts.append(piece)
         if left:
-            raise DroppedError(f"{_host(remote.url)} sent another number of bytes than asked for")
+            raise DroppedError(f"{_host(remote.url)} sent fewer bytes than asked for")
+
+    def _document(self, url: str, limit_bytes: int) -> bytes:
+        with self._open(url, {}) as response:
+            return self._whole(response, url, limit_bytes)
+
+    def _whole(self, response: httpx2.Response, url: str, limit_bytes: int) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        for piece in self._body(response, url):
+            size += len(piece)
+            if size > limit_bytes:
+                raise FormatError("the answer does not end", where=_host(url))
+            parts.append(piece)
         return b"".join(parts)
 
     def _check_range(
@@ -182,33 +212,76 @@ class HttpClient:
     def _body(self, response: httpx2.Response, url: str) -> Iterator[bytes]:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise FetchError(f"{_host(url)} encodes the file, which nobody asked for")
+        held: list[bytes] = []
+        size = 0
+        pace = Pace(self._stall_s)
+        broken: DroppedError | None = None
         try:
-            yield from response.iter_raw(STREAM_BYTES)
+            for piece in response.iter_raw():
+                held.append(piece)
+                size += len(piece)
+                if pace.dripping(len(piece)):
+                    broken = DroppedError(f"{_host(url)} drips", hint="try again later")
+                    break
+                if size >= STREAM_BYTES:
+                    yield b"".join(held)
+                    held, size = [], 0
         except httpx2.TransportError as error:
-            raise DroppedError(f"{_host(url)} broke off: {_reason(error)}") from error
+            broken = DroppedError(f"{_host(url)} broke off: {_reason(error)}")
+            broken.__cause__ = error
+        if held:
+            yield b"".join(held)
+        if broken:
+            raise broken
+
+    def refusal(self, response: httpx2.Response, url: str) -> FetchError | None:
+        """What the answer's status says against it, if anything."""
+        status = response.status_code
+        if status in (200, 206):
+            return None
+        if status in (401, 403, 407):
+            return FetchError(
+                f"{_host(url)} refuses us ({status})",
+                hint="its user and password belong in pip's configuration or netrc",
+                barred=True,
+                refused=True,
+                status=status,
+            )
+        if status in (408, 425, 429) or status >= 500:
+            message = f"{_host(url)} is in trouble ({status})"
+            return DroppedError(message, hint="try again later", status=status)
+        message = f"{_host(url)} has no such file ({status})"
+        return FetchError(message, hint="check the address", status=status)
 
     @contextlib.contextmanager
-    def _open(self, url: str, headers: dict[str, str]) -> Iterator[httpx2.Response]:
-        response = self._send(url, headers, None)
+    def _open(
+        self, url: str, headers: dict[str, str], method: str = "GET"
+    ) -> Iterator[httpx2.Response]:
+        response = self._send(url, headers, None, method)
         if response.status_code in (401, 403, 407) and self._credentials:
             known = self._credentials.for_url(url)
             if known:
                 response.close()
-                response = self._send(url, headers, known)
+                response = self._send(url, headers, known, method)
         try:
-            _check_status(response, url)
+            error = self.refusal(response, url)
+            if error:
+                raise error
             yield response
         finally:
             response.close()
 
     def _send(
-        self, url: str, headers: dict[str, str], auth: tuple[str, str] | None
+        self,
+        url: str,
+        headers: dict[str, str],
+        auth: tuple[str, str] | None,
+        method: str = "GET",
     ) -> httpx2.Response:
         try:
-            request = self._client.build_request("GET", url, headers=headers)
-            if auth:
-                return self._client.send(request, stream=True, auth=auth)
-            return self._client.send(request, stream=True)
+            request = self._client.build_request(method, url, headers=headers)
+            send = partial(self._client.send, request, stream=True)
+            return self._in_time(partial(send, auth=auth) if auth else send)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             message = f"{_host(url)} can't be reached: {_reason(error)}"
             raise FetchError(message, hint=_NETWORK_HINT, barred=True) from error
@@ -219,29 +292,32 @@ class HttpClient:
         except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, UnicodeError) as error:
             raise FetchError(f"{_host(url)} can't be asked: {_reason(error)}") from error
 
+    def _in_time(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
+        """The head of the answer; one that drips is left to a thread that nobody waits for."""
+        outcome: list[httpx2.Response | Exception] = []
+
+        def work() -> None:
+            try:
+                outcome.append(send())
+            except Exception as error:  # noqa: BLE001 - raised again in the thread that asks
+                outcome.append(error)
+
+        thread = Thread(target=work, name="head", daemon=True)
+        thread.start()
+        thread.join(min(_CONNECT_S, self._stall_s) + self._stall_s)
+        if not outcome:
+            raise httpx2.ReadTimeout("its head does not end")
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
+
     def _patiently(self, ask: Callable[[], T]) -> T:
-        for attempt in range(_ATTEMPTS - 1):
+        patience = self.patience()
+        while True:
             try:
                 return ask()
-            except DroppedError:
-                self._pause(_PAUSE_S * 2**attempt)
-        return ask()
-
-
-def _check_status(response: httpx2.Response, url: str) -> None:
-    status = response.status_code
-    if status in (200, 206):
-        return
-    if status in (401, 403, 407):
-        raise FetchError(
-            f"{_host(url)} refuses us ({status})",
-            hint="its user and password belong in pip's configuration or netrc",
-            barred=True,
-            refused=True,
-        )
-    if status in (408, 425, 429) or status >= 500:
-        raise DroppedError(f"{_host(url)} is in trouble ({status})", hint="try again later")
-    raise FetchError(f"{_host(url)} has no such file ({status})")
+            except DroppedError as error:
+                patience.rest(error)
 
 
 def _host(url: str) -> str:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import base64
 import re
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 import httpx2
 
 from sparkproof.adapters.beside import verified
-from sparkproof.adapters.http import DroppedError, FetchError, HttpClient, Remote
+from sparkproof.adapters.http import HttpClient, Remote
 from sparkproof.adapters.image_source import check_parts, digest_of
+from sparkproof.adapters.patience import DroppedError, FetchError
 from sparkproof.adapters.registry_login import RegistryLogin
 from sparkproof.core.errors import FormatError, SparkproofError
 from sparkproof.core.image_name import DEFAULT_REGISTRY, DIGEST, ImageName
@@ -34,10 +35,6 @@ from sparkproof.formats.oci import (
 _HUB_API = "registry-1.docker.io"
 _CHALLENGE = re.compile(r'(?P<key>[A-Za-z]+)="(?P<value>[^"]*)"')
 _LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)\Z")
-_MAX_FRUITLESS = 4
-_MAX_ATTEMPTS = 64
-_PROGRESS_BYTES = 64 * 1024
-_PAUSE_S = 0.5
 _MAX_TAGS = 20_000
 _TOKEN_USER = "<token>"  # noqa: S105
 
@@ -51,13 +48,12 @@ class RegistryClient(HttpClient):
         login: RegistryLogin | None = None,
         *,
         transport: httpx2.BaseTransport | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], None] | None = None,
     ) -> None:
         super().__init__(transport=transport, pause=pause)
         self.image = name
         self._login = login or RegistryLogin()
         self._authorization = ""
-        self._wait = pause
         host = _HUB_API if name.registry == DEFAULT_REGISTRY else name.registry
         self._base = f"{'http' if name.plain else 'https'}://{host}/v2/"
 
@@ -120,21 +116,18 @@ class RegistryClient(HttpClient):
     def _blob(self, descriptor: Descriptor) -> Iterator[bytes]:
         url = self.url("blobs", descriptor.digest)
         remote = Remote(url, descriptor.size_bytes, "", ranges=True)
-        at = fruitless = 0
-        for _ in range(_MAX_ATTEMPTS):
+        at = 0
+        patience = self.patience()
+        while True:
             before = at
             try:
                 for piece in self._from(remote, at):
                     at += len(piece)
                     yield piece
-            except DroppedError:
-                fruitless = 0 if at - before >= _PROGRESS_BYTES else fruitless + 1
-                if fruitless >= _MAX_FRUITLESS:
-                    raise
-                self._wait(_PAUSE_S * 2**fruitless)
+            except DroppedError as error:
+                patience.rest(error, at - before)
             else:
                 return
-        raise DroppedError(f"the line broke {_MAX_ATTEMPTS} times while a layer was fetched")
 
     def _from(self, remote: Remote, at: int) -> Iterator[bytes]:
         """One attempt at the rest of a layer.
@@ -153,29 +146,25 @@ class RegistryClient(HttpClient):
             raise DroppedError(f"{self.image.registry} ended a layer early")
 
     def _small(self, url: str) -> bytes:
-        return self._patiently(lambda: self._once(url))
-
-    def _once(self, url: str) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        with self.fetch(Remote(url, -1, "", ranges=False), 0) as (_, pieces):
-            for piece in pieces:
-                size += len(piece)
-                if size > DOCUMENT_LIMIT_BYTES:
-                    raise FormatError("the registry sends no end", where=self.image.title)
-                parts.append(piece)
-        return b"".join(parts)
+        try:
+            return self.fetch_small(url, DOCUMENT_LIMIT_BYTES)
+        except FormatError as error:
+            raise FormatError("the registry sends no end", where=self.image.title) from error
 
     def _send(
-        self, url: str, headers: dict[str, str], auth: tuple[str, str] | None
+        self,
+        url: str,
+        headers: dict[str, str],
+        auth: tuple[str, str] | None,
+        method: str = "GET",
     ) -> httpx2.Response:
         headers = {**headers, "Accept": ", ".join((*MANIFEST_TYPES, "*/*"))}
-        response = super()._send(url, self._authorized(headers), auth)
+        response = super()._send(url, self._authorized(headers), auth, method)
         if response.status_code == 401:
             challenge = response.headers.get("www-authenticate", "")
             response.close()
             self._authorization = self._answer(challenge)
-            response = super()._send(url, self._authorized(headers), auth)
+            response = super()._send(url, self._authorized(headers), auth, method)
         if response.status_code in (401, 403, 404):
             response.close()
             raise self._refused(response.status_code)
@@ -218,7 +207,7 @@ class RegistryClient(HttpClient):
         try:
             if response.status_code != 200:
                 raise self._refused(response.status_code)
-            data = b"".join(response.iter_raw())[: DOCUMENT_LIMIT_BYTES + 1]
+            data = self._whole(response, url, DOCUMENT_LIMIT_BYTES)
         finally:
             response.close()
         fields = Fields(parse_json_object(data, "token"), "token")
@@ -230,7 +219,7 @@ class RegistryClient(HttpClient):
     def _post(self, url: str, form: dict[str, str]) -> httpx2.Response:
         try:
             request = self._client.build_request("POST", url, data=form)
-            return self._client.send(request, stream=True)
+            return self._in_time(partial(self._client.send, request, stream=True))
         except httpx2.HTTPError as error:
             raise DroppedError(f"{self.image.registry} gives no token") from error
 

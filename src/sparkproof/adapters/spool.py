@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.http import DroppedError, HttpClient, Remote
+from sparkproof.adapters.http import HttpClient, Remote
+from sparkproof.adapters.patience import DroppedError
 from sparkproof.core.errors import UnreachableError
 from sparkproof.core.ports import Progress
 from sparkproof.core.units import format_bytes
 
 MAX_SPOOL_BYTES = 16 << 30
-_MAX_ATTEMPTS = 64
-_MAX_FRUITLESS = 4
-_PROGRESS_BYTES = 64 * 1024
-"""An attempt that brings less counts as fruitless: a server may drip for ever."""
-_PAUSE_S = 0.5
+MAX_UNANNOUNCED_BYTES = 2 << 30
+"""Where nobody says how large a file is; the largest wheel seen has less than 1 GiB."""
+_ROOM_STEP_BYTES = 64 << 20
+_BY_OTHER_MEANS = "fetch it by other means and name the file"
 _READ_BYTES = 1 << 20
 
 
@@ -33,13 +31,11 @@ class Spooler:
         progress: Progress,
         *,
         limit_bytes: int = MAX_SPOOL_BYTES,
-        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._client = client
         self._cache = cache
         self._progress = progress
         self._limit_bytes = limit_bytes
-        self._pause = pause
 
     def spool(self, remote: Remote, address: str, filename: str, sha256: str) -> tuple[Path, str]:
         """The file in the cache, and its hash.
@@ -61,9 +57,11 @@ class Spooler:
             self._progress.start(f"fetching {filename}", total)
             try:
                 digest = self._fetch(remote, path, filename, sha256)
+                return self._cache.keep(path, digest, filename), digest
             finally:
                 self._progress.finish()
-            return self._cache.keep(path, digest, filename), digest
+                if not (sha256 and remote.ranges):  # nothing could go on there
+                    path.unlink(missing_ok=True)
 
     def _fetch(self, remote: Remote, path: Path, filename: str, sha256: str) -> str:
         if not sha256:
@@ -87,37 +85,28 @@ class Spooler:
             resumed = False
 
     def _complete(self, remote: Remote, part: _Part, filename: str) -> None:
-        fruitless = 0
-        for _ in range(_MAX_ATTEMPTS):
+        patience = self._client.patience()
+        while part.size_bytes != remote.size_bytes:
             before = part.size_bytes
             try:
-                if part.size_bytes != remote.size_bytes:
-                    self._attempt(remote, part, filename)
-            except DroppedError:
-                gained = part.size_bytes - before >= _PROGRESS_BYTES
-                fruitless = 0 if gained and remote.ranges else fruitless + 1
-                if fruitless >= _MAX_FRUITLESS:
-                    raise
+                self._attempt(remote, part, filename)
+            except DroppedError as error:
+                patience.rest(error, part.size_bytes - before if remote.ranges else 0)
                 if not remote.ranges:
                     part.restart()
-                self._pause(_PAUSE_S * 2**fruitless)
             else:
                 return
-        raise DroppedError(f"the line broke {_MAX_ATTEMPTS} times while {filename} was fetched")
 
     def _attempt(self, remote: Remote, part: _Part, filename: str) -> None:
         with self._client.fetch(remote, part.size_bytes) as (offset, pieces):
             if offset != part.size_bytes:
                 part.restart()
             for piece in pieces:
-                size = part.size_bytes + len(piece)
-                self._check_bound(filename, size)
-                if 0 <= remote.size_bytes < size:
+                try:
+                    self._check(remote, filename, part.size_bytes, len(piece))
+                except UnreachableError:
                     part.remove()
-                    raise UnreachableError(
-                        f"the server sends more of {filename} than the "
-                        f"{format_bytes(remote.size_bytes)} that it announced"
-                    )
+                    raise
                 part.append(piece)
         if part.size_bytes < remote.size_bytes:
             raise DroppedError(
@@ -126,11 +115,33 @@ class Spooler:
                 hint="run it again: it goes on where it stopped",
             )
 
+    def _check(self, remote: Remote, filename: str, had_bytes: int, more_bytes: int) -> None:
+        size = had_bytes + more_bytes
+        self._check_bound(filename, size)
+        if remote.size_bytes < 0:
+            self._check_unannounced(filename, had_bytes, size)
+        elif size > remote.size_bytes:
+            raise UnreachableError(
+                f"the server sends more of {filename} than the "
+                f"{format_bytes(remote.size_bytes)} that it announced",
+                hint=_BY_OTHER_MEANS,
+            )
+
+    def _check_unannounced(self, filename: str, had_bytes: int, size_bytes: int) -> None:
+        if size_bytes > MAX_UNANNOUNCED_BYTES:
+            raise UnreachableError(
+                f"the server does not say how large {filename} is, and sends more than "
+                f"{format_bytes(MAX_UNANNOUNCED_BYTES)}",
+                hint=_BY_OTHER_MEANS,
+            )
+        if had_bytes // _ROOM_STEP_BYTES != size_bytes // _ROOM_STEP_BYTES:
+            self._cache.check_room(_ROOM_STEP_BYTES)
+
     def _check_bound(self, filename: str, size_bytes: int) -> None:
         if size_bytes > self._limit_bytes:
             raise UnreachableError(
                 f"{filename} is larger than the {format_bytes(self._limit_bytes)} that are fetched",
-                hint="fetch it by other means and name the file",
+                hint=_BY_OTHER_MEANS,
             )
 
 
