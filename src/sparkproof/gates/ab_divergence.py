@@ -136,7 +136,7 @@ def _side(own: TokenLike | None, other: TokenLike | None) -> Side:
     # probability that is left beside the own token bounds it.
     bound = _left_over([own.nats])
     if other is not None and listed:
-        bound = min(min(listed.values()), _left_over({**listed, own.id: own.nats}.values()))
+        bound = min(*listed.values(), _left_over({**listed, own.id: own.nats}.values()))
     return Side(id=own.id, nats=own.nats, other_nats=bound, bounded=True)
 
 
