@@ -56,6 +56,7 @@ class ArgumentReader:
         engine = table.get(_ENGINE)
         self._sizes = read_sizes(engine) if engine is not None else Sizes()
         self._inverse = inverse_prefixes(table)
+        self._dashed = _dashed_fields(engine) if engine is not None else frozenset()
         self.options: dict[str, Option] = {}
         self.unknowns: list[Unknown] = []
 
@@ -338,6 +339,7 @@ class ArgumentReader:
             computed=draft.computed,
             config=draft.config,
             deprecated=draft.deprecated,
+            dashed=draft.key in self._dashed,
         )
 
     def _negatives(self, names: list[str]) -> list[str]:
@@ -348,6 +350,19 @@ class ArgumentReader:
                 if name.startswith(prefix):
                     found.append(inverse + name.removeprefix(prefix))
         return found
+
+
+def _dashed_fields(engine: Module) -> frozenset[str]:
+    """Objects of which the engine turns hyphens in the keys into underscores (`create_…`)."""
+    return frozenset(
+        item.name.removeprefix("create_")
+        for owner in engine.tree.body
+        if isinstance(owner, ast.ClassDef)
+        for item in owner.body
+        if isinstance(item, ast.FunctionDef)
+        and item.name.startswith("create_")
+        and "replace('-', '_')" in ast.unparse(item)
+    )
 
 
 def _key(node: ast.expr) -> str:

@@ -12,6 +12,7 @@ from sparkproof.formats.python_source import brief, dotted_name
 from sparkproof.release.annotations import Hints, is_config, read_hints, read_literal_type
 from sparkproof.release.names import constant, lineage
 from sparkproof.release.symbolic.modules import Module, ModuleTable
+from sparkproof.release.validators import NO_VALIDATORS, Validators, is_strict, read_validators
 
 CONFIG_PACKAGE = "vllm.config"
 
@@ -67,11 +68,15 @@ def read_default(table: ModuleTable, item: FieldSource) -> tuple[Scalar, str]:
     return (scalar, "") if known else (None, brief(value))
 
 
-def read_field(table: ModuleTable, item: FieldSource) -> tuple[ConfigField, Hints]:
+def read_field(
+    table: ModuleTable, item: FieldSource, validators: Validators = NO_VALIDATORS
+) -> tuple[ConfigField, Hints]:
     """One field, and the alternatives of its type."""
     hints = read_hints(table, item.module, item.node.annotation)
     default, computed = read_default(table, item)
-    choices = tuple(hints.values) if "literal" in hints.kinds else ()
+    literal = tuple(hints.values) if "literal" in hints.kinds else ()
+    members = () if literal else validators.members.get(item.name, ())
+    choices = literal or members
     read = ConfigField(
         name=item.name,
         type=brief(item.node.annotation, 160),
@@ -79,8 +84,10 @@ def read_field(table: ModuleTable, item: FieldSource) -> tuple[ConfigField, Hint
         default=default,
         computed=computed,
         choices=choices,
-        closed=bool(choices) and hints.kinds <= {"literal", "none"},
+        closed=(bool(literal) and hints.kinds <= {"literal", "none"}) or bool(members),
         config=hints.config,
+        rewrites=validators.rewrites.get(item.name, ""),
+        checked=bool(choices) and item.name in validators.checked,
     )
     return read, hints
 
@@ -95,14 +102,17 @@ def read_configs(table: ModuleTable) -> tuple[tuple[ConfigClass, ...], tuple[Lit
             if module is None:
                 continue
             if isinstance(statement, ast.ClassDef) and is_config(statement):
-                fields = tuple(
-                    read_field(table, item)[0] for item in all_fields(table, module, statement)
-                )
-                source = module.source(statement, statement.name)
-                classes.append(ConfigClass(statement.name, fields, source))
+                classes.append(_read_class(table, module, statement))
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
                 literals.extend(_literals(table, module, statement))
     return tuple(classes), tuple(literals)
+
+
+def _read_class(table: ModuleTable, module: Module, node: ast.ClassDef) -> ConfigClass:
+    validators = read_validators(table, lineage(table, module, node))
+    fields = (read_field(table, i, validators)[0] for i in all_fields(table, module, node))
+    source = module.source(node, node.name)
+    return ConfigClass(node.name, tuple(fields), source, is_strict(table, module, node))
 
 
 def _literals(table: ModuleTable, module: Module, statement: ast.stmt) -> Iterator[LiteralType]:

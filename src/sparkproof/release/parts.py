@@ -100,11 +100,19 @@ class PartReader:
         """Every architecture of the registry."""
         return self._try("release/models", lambda: read_models(self._table), ())
 
+    def few(self) -> Parts:
+        """What the arguments and the architecture of one deployment are held against."""
+        configs, literals = self._configs()
+        return Parts(models=self.models(), configs=configs, literals=literals)
+
+    def _configs(self) -> tuple[tuple[ConfigClass, ...], tuple[LiteralType, ...]]:
+        none: tuple[tuple[ConfigClass, ...], tuple[LiteralType, ...]] = ((), ())
+        return self._try("release/configs", lambda: read_configs(self._table), none)
+
     def all(self) -> Parts:
         """All the other parts."""
         layout = load_release_layout()
-        none: tuple[tuple[ConfigClass, ...], tuple[LiteralType, ...]] = ((), ())
-        configs, literals = self._try("release/configs", lambda: read_configs(self._table), none)
+        configs, literals = self._configs()
         metrics, unread = read_metrics(self._table)
         messages, more = read_messages(self._table)
         self.unknowns.extend((*unread, *more))

@@ -172,14 +172,14 @@ class _Reader:
         values: list[Any] = []
         for item in words:
             try:
-                values.append(read_value(option, item))
+                values.append(read_value(option, item, self._surface.field_of(option)))
             except RefusedError as error:
                 self._complain(Trouble.VALUE, option.flag, item, f"`{option.flag}`: {error}")
         self._put(option, word, values)
 
     def _take(self, option: Option, word: str, value: str) -> None:
         try:
-            self._put(option, word, read_value(option, value))
+            self._put(option, word, read_value(option, value, self._surface.field_of(option)))
         except RefusedError as error:
             self._complain(Trouble.VALUE, option.flag, word, f"`{option.flag}`: {error}")
 
@@ -195,6 +195,7 @@ class _Reader:
         option = self._spelled.get(item.flag)
         if option is None or not option.config:
             return
-        for key, why in find_strange(self._surface, option.config, item.value):
+        strange = find_strange(self._surface, option.config, item.value, dashed=option.dashed)
+        for key, why in strange:
             message = f"`{item.flag}`: `{key}` {why}"
             self._complain(Trouble.FIELD, item.flag, item.spelling, message)

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from sparkproof.core.observations.release_parts import ConfigClass
+from sparkproof.core.observations.release_parts import ConfigClass, ConfigField, Rewrite
 from sparkproof.core.observations.release_surface import Option, ReleaseSurface
 
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<suffix>[kKmMgGtT])\Z")
@@ -22,8 +22,12 @@ class RefusedError(Exception):
     """A word that is no value of its option; the text says why."""
 
 
-def read_value(option: Option, word: str) -> Any:
+def read_value(option: Option, word: str, field: ConfigField | None = None) -> Any:
     """One word as the option's value.
+
+    Args:
+        field: what the value becomes in the option's configuration class, which may rewrite it
+            first or refuse it afterwards.
 
     Raises:
         RefusedError: the release would refuse it.
@@ -31,11 +35,26 @@ def read_value(option: Option, word: str) -> Any:
     if option.nullable and word in ("", "None"):
         return None
     if option.normalises:
-        word = word.lower().replace("-", "_")
+        word = rewritten(word, "snake")
     value = _converted(option, word)
+    if field is not None and isinstance(value, str):
+        if field.rewrites == "upper" and value.lower() == "auto":
+            return None
+        value = rewritten(value, field.rewrites)
     if option.closed and option.choices and str(value) not in option.choices:
         raise RefusedError(f"`{word[:80]}` is none of {_some(option.choices)}")
+    if field is not None and _refuses(field, value):
+        raise RefusedError(f"`{word[:80]}` is none of {_some(field.choices)}")
     return value
+
+
+def rewritten(text: str, how: Rewrite) -> str:
+    """A text as the release looks it up."""
+    if how == "upper":
+        return text.upper()
+    if how == "lower":
+        return text.lower()
+    return text.lower().replace("-", "_") if how == "snake" else text
 
 
 def _some(choices: tuple[str, ...], limit: int = 12) -> str:
@@ -131,9 +150,12 @@ def merge_piece(target: dict[str, Any], keys: list[str], value: Any) -> None:
 
 
 def find_strange(
-    surface: ReleaseSurface, config: str, value: Any, depth: int = 0
+    surface: ReleaseSurface, config: str, value: Any, depth: int = 0, *, dashed: bool = False
 ) -> list[tuple[str, str]]:
     """Keys that a configuration class does not have, and values that are none of a field's.
+
+    Args:
+        dashed: hyphens in a key of the first level count as underscores.
 
     Returns:
         Dotted key and what is wrong with it.
@@ -143,15 +165,26 @@ def find_strange(
         return []
     found: list[tuple[str, str]] = []
     for key, item in value.items():
-        field = kind.field(key)
+        field = kind.field(key.replace("-", "_") if dashed else key)
+        if field is None and not kind.strict:
+            continue
         if field is None:
             found.append((key, f"is no field of {config}{_near(kind, key)}"))
         elif field.config:
             inner = find_strange(surface, field.config, item, depth + 1)
             found.extend((f"{key}.{name}", why) for name, why in inner)
-        elif field.closed and isinstance(item, str) and item not in field.choices:
+        elif _refuses(field, item):
             found.append((key, f"`{item[:60]}` is none of {_some(field.choices)}"))
     return found
+
+
+def _refuses(field: ConfigField, value: Any) -> bool:
+    decided = field.closed or field.checked
+    if not decided or not field.choices or not isinstance(value, str):
+        return False
+    if field.rewrites == "upper" and value.lower() == "auto":
+        return False
+    return rewritten(value, field.rewrites) not in field.choices
 
 
 def _near(kind: ConfigClass, key: str) -> str:

@@ -99,7 +99,7 @@ class _SurfaceReader:
         predicates = self._predicates()
         parts = PartReader(self._session)
         env, options = parts.env(), parts.options(oracles)
-        others = parts.all() if whole else Parts(models=parts.models())
+        others = parts.all() if whole else parts.few()
         return ReleaseSurface(
             version=metadata.version,
             source=metadata.source,

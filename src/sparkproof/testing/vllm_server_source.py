@@ -125,7 +125,10 @@ _CLI_ARGS = """
 """
 
 _CONFIG = """
+    from enum import Enum
     from typing import Literal
+    from pydantic import field_validator
+    from pydantic.dataclasses import dataclass
     from vllm.config.utils import config
     from vllm.platforms import current_platform
     import vllm.envs as envs
@@ -140,10 +143,28 @@ _CONFIG = """
     }
     NEW_RUNNER_ARCHITECTURES = frozenset({"SledForCausalLM"})
 
+    class Harness(Enum):
+        GANG_LINE = "gang"
+        FAN = "fan"
+
     @config
     class SledConfig:
         method: PullMethod | None = None
         dogs: int = 8
+        harness: Harness | None = None
+
+        @field_validator("harness", mode="before")
+        @classmethod
+        def _by_name(cls, value):
+            if isinstance(value, str):
+                if value.lower() == "auto":
+                    return None
+                return Harness[value.upper()]
+            return value
+
+    @dataclass
+    class LooseConfig:
+        rope: int = 1
 
     @config
     class VllmConfig:
@@ -259,7 +280,13 @@ SERVER_FILES = {
     REGISTRY: _REGISTRY,
     APP: _APP,
     LOGGERS: _LOGGERS,
-    "vllm/config/utils.py": "def config(cls):\n    return cls\n",
+    "vllm/config/utils.py": """
+        from pydantic import ConfigDict
+        from pydantic.dataclasses import dataclass
+
+        def config(cls):
+            return dataclass(cls, config=ConfigDict(extra="forbid"))
+    """,
     "vllm/utils/mem.py": "MiB_bytes = 1 << 20\nGiB_bytes = 1024 * MiB_bytes\n",
     "vllm/entrypoints/plain.py": """
         router = APIRouter(prefix="/v1")

@@ -362,6 +362,13 @@ _FILES = {
             reuse: bool = True
             skip: list[int] | None = None
             overrides: dict[str, str] | str = field(default_factory=dict)
+
+            @field_validator("cache_dtype", mode="after")
+            @classmethod
+            def _known(cls, value):
+                if not is_known(value):
+                    raise ValueError(f"no format {value}")
+                return value
     """,
     "vllm/platforms/__init__.py": "from vllm.platforms.interface import PlatformEnum\n",
     "vllm/platforms/interface.py": platform.INTERFACE,

@@ -11,7 +11,7 @@ from sparkproof.core.serve_line import Complaint, Trouble
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.release.serve_line import parse_serve_line
 
-_STOPS = (Trouble.UNKNOWN, Trouble.MISSING, Trouble.VALUE)
+_STOPS = (Trouble.UNKNOWN, Trouble.MISSING, Trouble.VALUE, Trouble.FIELD)
 _MODEL = "MODEL"
 
 

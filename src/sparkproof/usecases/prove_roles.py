@@ -18,6 +18,7 @@ from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.draft_methods import DraftMethod, DraftWeights, find_draft_method
 from sparkproof.facts.releases import holds
+from sparkproof.release.serve_values import RefusedError, read_value
 from sparkproof.selection.request import Choices
 
 ARCHITECTURE = "architecture"
@@ -62,8 +63,11 @@ def check_kv_cache(arguments: SelectionArgs, surface: ReleaseSurface) -> Iterato
         (_CACHE_FLAG, arguments.kv_cache_dtype),
         ("speculative kv_cache_dtype", arguments.draft_kv_cache_dtype),
     ):
-        taken = option is None or not option.closed or value in (*option.choices, "", "auto")
-        if not taken:
+        if option is None or value in ("", "auto"):
+            continue
+        try:
+            read_value(option, value, surface.field_of(option))
+        except RefusedError:
             yield _told(KV_CACHE, Verdict.FAIL, f"vLLM refuses: {flag}: invalid choice: '{value}'")
 
 

@@ -202,3 +202,17 @@ def test_selection_alone_leaves_the_rest_out() -> None:
     assert surface.options
     assert not surface.messages
     assert not surface.endpoints
+
+
+def test_what_a_configuration_class_does_to_its_values(surface: ReleaseSurface) -> None:
+    sled, loose = surface.config("SledConfig"), surface.config("LooseConfig")
+    assert sled is not None
+    assert loose is not None
+    assert (sled.strict, loose.strict) == (True, False)
+    harness = sled.field("harness")
+    assert harness is not None
+    assert (harness.rewrites, harness.choices, harness.closed) == (
+        "upper",
+        ("GANG_LINE", "FAN"),
+        True,
+    )

@@ -5,6 +5,8 @@ Each item keeps the line where it stands, so that every statement can be looked 
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from sparkproof.core.condition import Condition, Scalar
@@ -23,6 +25,10 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Evidence(where=self.path, what=what, line=self.line)
 
 
+Rewrite: TypeAlias = Literal["", "lower", "upper", "snake"]
+"""How a text is rewritten before it is looked up; ``snake`` is lower case without hyphens."""
+
+
 class ConfigField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One field of a configuration class: a key of its JSON option, and its dotted spelling.
 
@@ -32,6 +38,8 @@ class ConfigField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         choices: the values of a literal, literals that it names expanded.
         closed: false where other values are taken too.
         config: name of the configuration class that it holds ("" for none).
+        rewrites: what a validator does to a text before it is looked up.
+        checked: a validator refuses what is none of `choices`, unless a plugin added it.
     """
 
     name: str
@@ -42,14 +50,21 @@ class ConfigField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     choices: tuple[str, ...] = ()
     closed: bool = True
     config: str = ""
+    rewrites: Rewrite = ""
+    checked: bool = False
 
 
 class ConfigClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One configuration class with its fields, in their order."""
+    """One configuration class with its fields, in their order.
+
+    Attributes:
+        strict: it refuses keys that it does not have.
+    """
 
     name: str
     fields: tuple[ConfigField, ...]
     source: Source
+    strict: bool = False
 
     def field(self, name: str) -> ConfigField | None:
         """The field of that name, if there is one."""

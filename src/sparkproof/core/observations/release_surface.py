@@ -11,6 +11,7 @@ from sparkproof.core.condition import Condition, Scalar
 from sparkproof.core.observations.release_parts import (
     BatchTier,
     ConfigClass,
+    ConfigField,
     ConfigRule,
     Endpoint,
     GraphRule,
@@ -190,6 +191,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         group: configuration class it belongs to; `field` is the name there.
         config: configuration class whose fields its JSON object has ("" for none).
         deprecated: what the release says about its end ("" for nothing).
+        dashed: hyphens in the keys of its JSON object count as underscores.
     """
 
     flag: str
@@ -209,6 +211,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     computed: str = ""
     config: str = ""
     deprecated: str = ""
+    dashed: bool = False
 
 
 class EnvVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -296,6 +299,11 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
     def config(self, name: str) -> ConfigClass | None:
         """The configuration class of that name, if the release has it."""
         return next((item for item in self.configs if item.name == name), None)
+
+    def field_of(self, option: Option) -> ConfigField | None:
+        """The field of a configuration class that an option's value goes to, if it is known."""
+        kind = self.config(option.group) if option.group else None
+        return kind.field(option.field) if kind is not None else None
 
     def literal(self, name: str) -> LiteralType | None:
         """The named list of values, if the release has it."""
