@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.open_artifact import open_artifact, reopen
-from sparkproof.adapters.progress import NoProgress
+from sparkproof.adapters.observation_cache import ObservationCache
+from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.claims.material import Material
-from sparkproof.core.ports import Artifact, PassingArtifact, Progress
+from sparkproof.core.observations.device_code import DeviceCode
+from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.ports import Artifact, Progress
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
-from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.facts.book import find_device
 from sparkproof.facts.claim import Claim
@@ -21,6 +22,7 @@ from sparkproof.facts.claim_probes import ArchPresent, FamilyRoutes, parts
 from sparkproof.facts.schema import Hardware
 from sparkproof.release.surface import read_surface
 from sparkproof.usecases.claim_pick import ClaimWalk
+from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.wheel import label
 
 DEVICE = "gb10"
@@ -48,28 +50,32 @@ def claim_material(
     """
     asked = [part for claim in claims for part in parts(claim.probe)]
     wanted = device_code and any(isinstance(part, FamilyRoutes | ArchPresent) for part in asked)
-    subject, artifact = open_artifact(
+    opened = open_artifact(
         reference, target, cache=cache, offline=offline, progress=progress, whole=wanted
     )
+    memory = ObservationCache(cache, opened[0])
     try:
-        yield _read(subject, artifact, find_device(DEVICE), wanted, progress or NoProgress())
+        yield _read(opened, find_device(DEVICE), wanted, progress, memory)
     finally:
-        artifact.close()
+        opened[1].close()
 
 
 def _read(
-    subject: Subject, artifact: Artifact, device: Hardware, code_wanted: bool, progress: Progress
+    opened: tuple[Subject, Artifact],
+    device: Hardware,
+    code_wanted: bool,
+    progress: Progress | None,
+    memory: ObservationCache,
 ) -> tuple[Subject, Material, tuple[Unknown, ...]]:
-    passing = None
-    if code_wanted and isinstance(artifact, PassingArtifact):  # its streams pass once: code first
-        passing = read_device_code(artifact, device.capability, progress)
-    surface = read_surface(artifact)
-    if not code_wanted:
+    subject, artifact = opened
+    code = None
+    if code_wanted:  # first, since an image's streams pass once
+        at = device.capability
+        code = memory.recall(DeviceCode, str(at), lambda: read_code(artifact, at, progress))
+    surface = memory.recall(ReleaseSurface, "claims", lambda: read_surface(artifact))
+    if code is None:
         material = Material(surface=surface, artifact=artifact, pick=ClaimWalk())
         return subject, material, surface.unknowns
-    location = artifact.location
-    doors = [lambda: reopen(location)] if location else []
-    code = passing or read_device_code(artifact, device.capability, progress, more_doors=doors)
     entries = [e for library in code.libraries for c in library.containers for e in c.entries]
     entries += [item.entry for item in code.loose]
     has_code = bool(entries)

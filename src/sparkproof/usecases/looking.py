@@ -8,8 +8,6 @@ import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.observation_cache import ObservationCache
-from sparkproof.adapters.open_artifact import reopen
-from sparkproof.adapters.progress import NoProgress
 from sparkproof.checkpoint.effective import effective_formats
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.delivery import FamilyRoute
@@ -21,7 +19,6 @@ from sparkproof.core.observations.image import ImageObservation
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Artifact, PassingArtifact, Progress
 from sparkproof.core.subject import Subject
-from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.image.box import box_from_image
 from sparkproof.image.observe import observe_image
@@ -29,6 +26,7 @@ from sparkproof.release.surface import read_surface
 from sparkproof.selection.gates import gates_needed
 from sparkproof.selection.predict import attention_oracle
 from sparkproof.selection.schemes import oracle_of
+from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.prove_branch import Look
 
 
@@ -108,7 +106,7 @@ def see_artifact(
         FormatError: the artifact holds no vLLM, or does not say which.
     """
     subject, artifact = opened
-    look = _Looking(artifact, capability, progress or NoProgress())
+    look = _Looking(artifact, capability, progress)
     memory = ObservationCache(cache, subject)
     wanted = _Wanted(
         oracles=tuple(sorted({name for profile in profiles for name in oracles_of(profile)})),
@@ -130,7 +128,9 @@ def see_artifact(
 
 
 class _Looking:
-    def __init__(self, artifact: Artifact, capability: ComputeCapability, progress: Progress):
+    def __init__(
+        self, artifact: Artifact, capability: ComputeCapability, progress: Progress | None
+    ):
         self._artifact = artifact
         self._capability = capability
         self._progress = progress
@@ -153,9 +153,7 @@ class _Looking:
 
     def code(self) -> DeviceCode:
         """The device code."""
-        location = self._artifact.location
-        doors = [lambda: reopen(location)] if location else []
-        return read_device_code(self._artifact, self._capability, self._progress, more_doors=doors)
+        return read_code(self._artifact, self._capability, self._progress)
 
 
 def look_into(artifact: Artifact) -> ImageObservation | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.open_artifact import open_artifact, reopen
-from sparkproof.adapters.progress import NoProgress
+from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.device_code import CodeKind, DeviceCode, Entry, Library
 from sparkproof.core.ports import Artifact, Progress
@@ -16,12 +15,12 @@ from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict, fold
-from sparkproof.devicecode.inventory import read_device_code
 from sparkproof.devicecode.jit import find_jit_parts
 from sparkproof.devicecode.judge import find_problems, judge_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
+from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.envelope import make_report
 
 _CUDA_PREFIXES = ("libcudart", "libcublas", "libnvrtc", "libcuda.")
@@ -51,20 +50,13 @@ def look_at_wheel(
         reference, target, cache=cache, offline=offline, progress=progress, whole=True
     )
     try:
-        code = _read(artifact, None if archs_only else hardware, progress or NoProgress())
+        code = read_code(artifact, None if archs_only else hardware.capability, progress)
         result = describe_code(artifact, code, None if archs_only else hardware)
     finally:
         artifact.close()
     if archs_only:
         return _listed(subject, code, result)
     return _judged(subject, code, result, hardware)
-
-
-def _read(artifact: Artifact, hardware: Hardware | None, progress: Progress) -> DeviceCode:
-    location = artifact.location
-    doors = [lambda: reopen(location)] if location else []
-    capability = hardware.capability if hardware else None
-    return read_device_code(artifact, capability, progress, more_doors=doors)
 
 
 def describe_code(artifact: Artifact, code: DeviceCode, hardware: Hardware | None) -> WheelResult:
