@@ -29,8 +29,8 @@ PROMPTS_LIMIT = 100_000
 """Nobody asks more; a smaller rate is answered by `None`."""
 
 _HALVINGS = 60
-_FAR = 9.0
-_NEVER = 1e-12
+_FAR = 8.0
+_CLOSE = 1e-9
 
 
 def power_at(n: int, rate: float, alpha: float = ALPHA, noise: float = 0.0) -> float:
@@ -119,7 +119,7 @@ def detectable_rate(
         return -math.expm1(math.log1p(-power) / n)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if high - low < _NEVER:
+        if high - low < _CLOSE:
             break
         if power_at(n, middle, alpha, noise) >= power:
             high = middle

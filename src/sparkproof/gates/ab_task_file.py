@@ -21,6 +21,7 @@ from sparkproof.gates.ab_scorers import SCORERS, TEXT_SCORERS, fault_of_expected
 TASKS_LIMIT = 100_000
 TOKENS_LIMIT = 1 << 20
 _KEYS = frozenset(Task.__struct_fields__)
+_HINT_ID = "give each task an id of its own"
 _HINT = "each line is an object with id, prompt or messages, max_tokens, expected and scorer"
 
 
@@ -46,7 +47,7 @@ def parse_tasks(lines: Iterable[bytes], where: str, *, own_scorer: str = "") -> 
             raise _at_line(error, where, number) from error
         if task.id in first_line:
             message = f"id `{task.id[:60]}` stands in line {first_line[task.id]} too"
-            raise FormatError(message, where=where, line=number)
+            raise FormatError(message, where=where, line=number, hint=_HINT_ID)
         if len(tasks) >= TASKS_LIMIT:
             raise FormatError(f"more than {TASKS_LIMIT} tasks", where=where, line=number)
         first_line[task.id] = number

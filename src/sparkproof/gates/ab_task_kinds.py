@@ -216,7 +216,7 @@ def tool_call(pick: random.Random) -> Draft:
     """A request that one of two tools answers."""
     what = _name(pick)
     if pick.randrange(5) == 0:
-        note = f"The rollout of {what} must not take place."
+        note = f"Ticket {_hex(pick, 8)}: the rollout of {what} must not take place."
         call: dict[str, Any] = {"name": "cancel_rollout", "arguments": {"service": what}}
     else:
         arguments = {
