@@ -123,7 +123,9 @@ class HubCheckpoint:
             raise self._not_cached(name)
         size = self._client.probe(self._url(name)).size_bytes
         if size < 0:
-            raise UnreachableError(f"nobody says how large {name} is")
+            raise UnreachableError(
+                f"nobody says how large {name} is", hint="fetch the checkpoint and name its folder"
+            )
         files = {**self._pinned.files, name: size}
         self._pinned = msgspec.structs.replace(self._pinned, files=files)
         return size

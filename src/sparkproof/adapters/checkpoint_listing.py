@@ -92,7 +92,9 @@ def _refusal(name: HubName, host: str, error: FetchError) -> UnreachableError:
 def _pinned(name: HubName, fields: Fields, host: str) -> Pinned:
     commit = fields.text("sha")
     if not _COMMIT.match(commit):
-        raise UnreachableError(f"{host} does not say which commit `{name.revision}` is")
+        raise UnreachableError(
+            f"{host} does not say which commit `{name.revision}` is", hint="check HF_ENDPOINT"
+        )
     siblings = fields.raw.get("siblings")
     files = dict(_file(entry) for entry in (siblings if isinstance(siblings, list) else ()))
     files.pop("", None)

@@ -31,7 +31,9 @@ def write_file(path: Path, text: str) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UnreachableError(f"can't write {path}: {error.strerror or error}") from error
+        raise UnreachableError(
+            f"can't write {path}: {error.strerror or error}", hint="name another place"
+        ) from error
 
 
 def read_file(path: Path, limit_bytes: int, *, hint: str = _HINT) -> bytes:

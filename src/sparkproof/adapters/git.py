@@ -12,6 +12,7 @@ import msgspec
 from sparkproof.core.errors import UnreachableError, UsageError
 
 _TIMEOUT_S = 120.0
+_CLONE = "is it a whole clone of vLLM, and yours to read?"
 _SAFE = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -85,8 +86,8 @@ def _git(folder: Path, *arguments: str) -> str:
             "there is no git here", hint="install git, or ask a release"
         ) from error
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnreachableError("git gives no answer") from error
+        raise UnreachableError("git gives no answer", hint=_CLONE) from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UnreachableError(f"git fails: {said[-1] if said else done.returncode}")
+        raise UnreachableError(f"git fails: {said[-1] if said else done.returncode}", hint=_CLONE)
     return done.stdout.decode(errors="replace").strip()

@@ -256,7 +256,9 @@ def read_all(source: ByteSource) -> Iterator[bytes]:
     while at < source.size_bytes:
         data = source.read_at(at, READ_BYTES)
         if not data:
-            raise UnreachableError("the file shrank while it was read")
+            raise UnreachableError(
+                "the file shrank while it was read", hint="run it again when it is whole"
+            )
         at += len(data)
         yield data
 

@@ -20,6 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]{0,254}\Z")
 _ENGINES = ("docker", "podman")
 _POLL_S = 0.5
 _TIMEOUT_S = 30.0
+_SAVED = "check the name and your rights, or give a saved log file instead"
 
 
 class FileLog:
@@ -35,7 +36,9 @@ class FileLog:
             with self._path.open("rb") as stream:
                 yield from _read(stream, follow=follow)
         except OSError as error:
-            raise UnreachableError(f"{self.name}: {error.strerror or error}") from error
+            raise UnreachableError(
+                f"{self.name}: {error.strerror or error}", hint="is it there, and yours to read?"
+            ) from error
 
 
 class PipeLog:
@@ -61,7 +64,7 @@ class CommandLog:
     def chunks(self, *, follow: bool = False) -> Iterator[bytes]:
         """Run it and hand on what it prints."""
         argv = [*self._argv[:2], *([self._follow_flag] if follow else []), *self._argv[2:]]
-        empty = True
+        last = b""
         with subprocess.Popen(  # noqa: S603
             argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
         ) as process:
@@ -69,14 +72,13 @@ class CommandLog:
             try:
                 stream = cast("BufferedReader", process.stdout)
                 while data := stream.read1(CHUNK_BYTES):
-                    empty = False
                     last = data
                     yield data
             finally:
                 process.terminate()
         if process.returncode > 0:
-            said = "" if empty else last.decode("utf-8", "replace").strip().splitlines()[-1][:200]
-            raise UnreachableError(f"{self.name}: {said or argv[0] + ' failed'}")
+            said = last.decode("utf-8", "replace").strip().splitlines() or [f"{argv[0]} failed"]
+            raise UnreachableError(f"{self.name}: {said[-1][:200]}", hint=_SAVED)
 
 
 def _read(stream: BinaryIO, *, follow: bool) -> Iterator[bytes]:
@@ -143,10 +145,13 @@ def inspect_container(name: str) -> bytes:
     try:
         done = subprocess.run(argv, capture_output=True, check=False, timeout=_TIMEOUT_S)  # noqa: S603
     except subprocess.TimeoutExpired as error:
-        raise UnreachableError(f"container:{name}: the engine does not answer") from error
+        raise UnreachableError(
+            f"container:{name}: the engine does not answer", hint=_SAVED
+        ) from error
     if done.returncode:
         message = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UnreachableError(f"container:{name}: {message[-1] if message else 'not found'}")
+        said = message[-1][:200] if message else "not found"
+        raise UnreachableError(f"container:{name}: {said}", hint=_SAVED)
     return done.stdout
 
 

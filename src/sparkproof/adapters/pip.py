@@ -85,7 +85,10 @@ def run_pip(arguments: Sequence[str], timeout_s: float = RESOLVE_TIMEOUT_S) -> P
                 f"pip gave no answer in {timeout_s:.0f} s", hint="is the package index reachable?"
             ) from error
         except OSError as error:
-            raise UnreachableError(f"pip can't be started: {error.strerror}") from error
+            raise UnreachableError(
+                f"pip can't be started: {error.strerror}",
+                hint="python -m ensurepip",
+            ) from error
         return PipResult(
             done.returncode,
             done.stdout.decode(errors="replace"),
@@ -206,7 +209,9 @@ def _parse_report(result: PipResult, name: str) -> Resolution:
             f"pip's report can't be read: {error}", hint="python -m pip install --upgrade pip"
         ) from error
     if len(report.install) != 1:
-        raise UnreachableError(f"pip chose {len(report.install)} files for {name}, not one")
+        raise UnreachableError(
+            f"pip chose {len(report.install)} files for {name}, not one", hint="name a file"
+        )
     item = report.install[0]
     url = redact_url(item.download_info.url)
     filename = url_filename(url)

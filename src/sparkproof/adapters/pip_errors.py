@@ -60,7 +60,10 @@ def explain_failure(name: str, spec: str, target: Target, result: PipResult) -> 
             hint="see `pip config list` for the constraints file, or name another version",
         )
     if matching:
-        return UnreachableError(f"{asked} can't be resolved: {last_error(result)}")
+        return UnreachableError(
+            f"{asked} can't be resolved: {last_error(result)}",
+            hint="see what `pip download` says to it, or name a file",
+        )
     return _absent(name, spec, target, result, found)
 
 

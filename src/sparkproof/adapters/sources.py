@@ -53,7 +53,9 @@ class FileSource:
                 data += more
         except OSError as error:
             reason = (error.strerror or "error").lower()
-            raise UnreachableError(f"{self._name} can't be read: {reason}") from error
+            raise UnreachableError(
+                f"{self._name} can't be read: {reason}", hint="check the disk, or copy it elsewhere"
+            ) from error
         return data
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ _EDITABLE = re.compile(r"(?:__editable__[^/]*\.pth|[^/]+\.egg-link)\Z")
 MAX_FILES = 1_000_000
 MAX_DEPTH = 64
 _MAX_UNKNOWNS = 1000
+_FOLDER = "name a folder: site-packages, a virtual environment, or a checkout"
 
 
 class TreeArtifact:
@@ -43,9 +44,9 @@ class TreeArtifact:
         try:
             self._root = root.resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            raise UnreachableError(f"{root.name or root} can't be found") from error
+            raise UnreachableError(f"{root.name or root} can't be found", hint=_FOLDER) from error
         if not self._root.is_dir():
-            raise UnreachableError(f"{root.name} is no folder")
+            raise UnreachableError(f"{root.name} is no folder", hint=_FOLDER)
         self._name = name or self._root.name
         self._unknowns: list[Unknown] = []
         self._files: dict[str, tuple[Path, int]] = {}

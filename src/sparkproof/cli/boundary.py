@@ -15,6 +15,7 @@ from sparkproof.cli.registry import command_of
 from sparkproof.core.errors import ExitCode
 
 _FORMAT_HINT = "it is damaged or another kind of thing: fetch it again, or name the right one"
+_PROGRAM = "sparkproof"
 _BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
 
 
@@ -81,8 +82,11 @@ class Boundary:
         if isinstance(error, click.ClickException):
             return self._answer_click(error)
         if isinstance(error, SparkproofError):
-            usual = _FORMAT_HINT if error.code == "format" else ""
-            self._say(error.code, str(error), error.hint or usual)
+            usual = {
+                "format": _FORMAT_HINT,
+                "usage": f"`{_PROGRAM} {self.command} --help` shows the options",
+            }
+            self._say(error.code, str(error), error.hint or usual.get(error.code, ""))
             return error.exit_code
         traceback.print_exception(error, file=sys.stderr)
         self._say("bug", f"{type(error).__name__}: {error}", _BUG_HINT)

@@ -11,6 +11,7 @@ import click
 from sparkproof.core.units import MAX_GIB
 
 F = TypeVar("F", bound=Callable[..., Any])
+_MAX_SECONDS = 1e7
 
 
 class Gib(click.types.FloatParamType):
@@ -23,6 +24,19 @@ class Gib(click.types.FloatParamType):
         number: float = super().convert(value, param, ctx)
         if not 0 <= number <= MAX_GIB:
             self.fail(f"`{str(value)[:40]}` is no amount of memory in GiB", param, ctx)
+        return number
+
+
+class Seconds(click.types.FloatParamType):
+    """A time: not negative, no infinity, at most some months."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if not 0 <= number <= _MAX_SECONDS:
+            self.fail(f"`{str(value)[:40]}` is no time in seconds", param, ctx)
         return number
 
 

@@ -11,6 +11,8 @@ from sparkproof.core.observations.load_run import Cell, LoadPlan
 
 MODES = ("answer", "thinking", "raw")
 _MAX_STREAMS = 4096
+_MAX_RATE = 10_000
+_MAX_COUNT = 2_000_000
 
 
 def make_plan(
@@ -36,10 +38,20 @@ def make_plan(
             "closed and open loop in one run", hint="give --concurrency or --rate, not both"
         )
     loads = [(c, 0.0) for c in concurrencies] + [(0, r) for r in rates]
-    if any(c < 1 or c > _MAX_STREAMS for c in concurrencies) or any(not r > 0 for r in rates):
-        raise UsageError("a load is at least one stream, or a rate above 0")
-    if output < 2 or repeats < 1 or any(depth < 1 for depth in depths):
-        raise UsageError("depth and repeats are at least 1, output at least 2 tokens")
+    if any(c < 1 or c > _MAX_STREAMS for c in concurrencies) or any(
+        not 0 < r <= _MAX_RATE for r in rates
+    ):
+        raise UsageError(
+            f"a load is 1 to {_MAX_STREAMS} streams, or a rate above 0 and up to {_MAX_RATE}",
+            hint="e.g. --concurrency 1 --concurrency 8, or --rate 2",
+        )
+    sizes = (*depths, output - 1, repeats, requests or 1)
+    if not all(1 <= size <= _MAX_COUNT for size in sizes):
+        raise UsageError(
+            "depth, repeats and requests are at least 1, output at least 2 tokens, "
+            f"and none is above {_MAX_COUNT}",
+            hint="e.g. --depth 6000 --output 256 --repeats 3",
+        )
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
         raise UsageError(f"unknown mode `{unknown[0]}`", hint=f"one of {', '.join(MODES)}")

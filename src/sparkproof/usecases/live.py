@@ -36,6 +36,21 @@ from sparkproof.receipts.receipt import seal
 
 T = TypeVar("T")
 _LOOK_S = 20.0
+_FIRST_LOOK_S = 8.0
+"""A server that answers none of four small questions within it will not answer larger ones."""
+
+
+_LOOKS = (
+    ("models", "/v1/models"),
+    ("version", "/version"),
+    ("health", "/health"),
+    ("metrics", "/metrics"),
+)
+_SILENCES = (Failure.SILENT, Failure.TIMEOUT)
+
+
+class SilentServerError(UnreachableError):
+    """It takes connections and says nothing."""
 
 
 class Ports:
@@ -70,22 +85,41 @@ class Ports:
 
 
 class Session:
-    """Asks one server and keeps every exchange in order."""
+    """Asks one server and keeps every exchange in order.
 
-    def __init__(self, port: ServerPort, *, kept_bytes: int = KEPT_BYTES) -> None:
+    Args:
+        silences: after so many in a row nothing more is asked; 0 for no such end.
+    """
+
+    def __init__(
+        self, port: ServerPort, *, kept_bytes: int = KEPT_BYTES, silences: int = 0
+    ) -> None:
         self.port = port
         self._kept_bytes = kept_bytes
+        self._silences = silences
+        self._silent = 0
         self.exchanges: list[Exchange] = []
 
     async def ask(self, ask: Ask) -> Exchange:
         """One request."""
-        exchange = observe(ask, await self.port.send(ask), kept_bytes=self._kept_bytes)
-        self.exchanges.append(exchange)
+        (exchange,) = await self.ask_together([ask])
         return exchange
 
     async def ask_together(self, asks: Iterable[Ask]) -> tuple[Exchange, ...]:
         """Several at once."""
-        return tuple(await asyncio.gather(*map(self.ask, asks)))
+        found = tuple(await asyncio.gather(*map(self._one, asks)))
+        silent = all(e.failure in _SILENCES and not e.status for e in found)
+        self._silent = self._silent + 1 if silent and found else 0
+        return found
+
+    async def _one(self, ask: Ask) -> Exchange:
+        if self._silences and self._silent >= self._silences:
+            reply = Reply(0, failure=Failure.SILENT, detail="not asked: it was silent before")
+        else:
+            reply = await self.port.send(ask)
+        exchange = observe(ask, reply, kept_bytes=self._kept_bytes)
+        self.exchanges.append(exchange)
+        return exchange
 
     async def counts(self) -> EngineCounts | None:
         """A scrape; None where there is none to be had."""
@@ -111,12 +145,11 @@ async def take_snapshot(port: ServerPort) -> ServerSnapshot:
     Raises:
         UnreachableError: nothing answers there, or it refuses us.
     """
-    paths = ("/v1/models", "/version", "/health", "/metrics")
-    models = await port.send(Ask("models", paths[0], timeout_s=_LOOK_S))
-    refuse_unreachable(models, port.name)
-    version, health, metrics = [
-        await port.send(Ask(path[1:], path, timeout_s=_LOOK_S)) for path in paths[1:]
-    ]
+    models, version, health, metrics = replies = await asyncio.gather(
+        *(port.send(Ask(label, path, timeout_s=_FIRST_LOOK_S)) for label, path in _LOOKS)
+    )
+    if models.status or not any(reply.status for reply in replies):
+        refuse_unreachable(models, port.name)
     unknowns: list[Unknown] = []
     counts = _read(metrics, "/metrics", "metrics", unknowns, read_counts)
     told = _read(version, "/version", "version", unknowns, partial(parse_as, VersionAnswer))
@@ -152,9 +185,10 @@ def refuse_unreachable(reply: Reply, name: str) -> None:
         Failure.TLS: "check the certificate, or SSL_CERT_FILE",
         Failure.NOT_HTTP: "is this the port of a vLLM server?",
     }
-    raise UnreachableError(
+    kind = SilentServerError if reply.failure in _SILENCES else UnreachableError
+    raise kind(
         f"{name} does not answer: {reply.detail}",
-        hint=hints.get(reply.failure, "is it still loading?"),
+        hint=hints.get(reply.failure, "is it still loading? `sparkproof log FILE` reads its log"),
     )
 
 
@@ -183,13 +217,23 @@ def subject_of(snapshot: ServerSnapshot) -> Subject:
     )
 
 
-def keep(report: Report[T], store: ReceiptStore | None, inputs: dict[str, str]) -> Report[T]:
-    """The report with its receipt's digest; a receipt that can't be written costs no answer."""
+def keep(
+    report: Report[T],
+    store: ReceiptStore | None,
+    inputs: dict[str, str],
+    parents: tuple[str, ...] = (),
+) -> Report[T]:
+    """The report with its receipt's digest; a receipt that can't be written costs no answer.
+
+    Args:
+        parents: digests of the receipts that it builds on.
+    """
     if store is None:
         return report
 
     def seal_on(previous: str) -> Receipt:
-        return seal(report, inputs=inputs, previous=previous, homes=(str(Path.home()),))
+        homes = (str(Path.home()),)
+        return seal(report, inputs=inputs, previous=previous, parents=parents, homes=homes)
 
     try:
         receipt, _ = store.append(seal_on)

@@ -38,6 +38,7 @@ from sparkproof.usecases.expectations import expected_of, log_says, refuse_model
 from sparkproof.usecases.live import Ports, Session, keep, subject_of, take_snapshot
 
 _POLL_S = 2.0
+_SILENCES = 2
 _SAMPLE = "the miller carried a box of letters to the village before the rain came"
 
 
@@ -131,7 +132,7 @@ class SmokeRun:
         self.result = SmokeResult(
             snapshot=snapshot, model=model, gateway=gateway.name if gateway else "", **self._base
         )
-        self._session = session = Session(port)
+        self._session = session = Session(port, silences=_SILENCES)
         seed = self._seed or f"{asyncio.get_running_loop().time()}"
         for round_ in plan_warmup(model, limit, seed):
             await session.ask_together(round_)
@@ -148,7 +149,7 @@ class SmokeRun:
         if before and (after := await session.counts()):
             self._add(window=between(before, after))
         if gateway is not None:
-            beyond = Session(gateway)
+            beyond = Session(gateway, silences=_SILENCES)
             await self._each(beyond, plan_aliases(names))
             session.exchanges += [
                 msgspec.structs.replace(e, label=e.label.replace("alias/", "gateway/"))
@@ -218,7 +219,7 @@ def _prompt_tokens(exchange: Exchange) -> int:
     try:
         usage = msgspec.json.decode(exchange.body, type=dict[str, msgspec.Raw]).get("usage", b"{}")
         return int(msgspec.json.decode(usage).get("prompt_tokens", 0))
-    except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
+    except (msgspec.DecodeError, AttributeError, TypeError, ValueError, OverflowError):
         return 0
 
 

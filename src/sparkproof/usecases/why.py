@@ -26,7 +26,7 @@ from sparkproof.gates.pages import make_finding
 from sparkproof.gates.why import find_cause, follow_ups
 from sparkproof.load.ask import CHAT, RAW
 from sparkproof.usecases.envelope import make_report
-from sparkproof.usecases.live import Ports, Session, keep, take_snapshot
+from sparkproof.usecases.live import Ports, Session, SilentServerError, keep, take_snapshot
 from sparkproof.usecases.smoke import answer_rule
 
 PATIENCE_S = 120.0
@@ -161,6 +161,8 @@ class WhyRun:
         )
         try:
             snapshot = await take_snapshot(port)
+        except SilentServerError:  # every way would be waited for in vain
+            raise
         except UnreachableError as error:
             self._could_not.append(error.message)
             snapshot = None

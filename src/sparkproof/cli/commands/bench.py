@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkproof.cli.options import output_options, receipt_options
+from sparkproof.cli.options import Seconds, output_options, receipt_options
 
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
@@ -33,7 +33,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--against", default="", metavar="URL", help="Measure this one too, in turns.")
 @click.option("--against-deployment", type=_FILE, help="What is served there.")
 @click.option("--against-box", default="", metavar="NAME", help="The machine it runs on.")
-@click.option("--timeout", default=600.0, show_default=True, help="Seconds for one request.")
+@click.option(
+    "--timeout",
+    type=Seconds(),
+    default=600.0,
+    show_default=True,
+    help="Seconds for one request.",
+)
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots."
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sparkproof.cli.options import output_options, receipt_options
+from sparkproof.cli.options import Seconds, output_options, receipt_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -22,7 +22,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--log", default="", metavar="SOURCE", help="Boot log: adds what only it tells.")
 @click.option("--trusted", default="", metavar="RECEIPT", help="Earlier smoke of this checkpoint.")
 @click.option("--warm-only", is_flag=True, help="Only warm up: for a boot hook or a probe.")
-@click.option("--wait", default=0.0, metavar="SECONDS", help="Wait so long for the server.")
+@click.option(
+    "--wait", type=Seconds(), default=0.0, metavar="SECONDS", help="Wait so long for the server."
+)
 @receipt_options
 @output_options
 def command(

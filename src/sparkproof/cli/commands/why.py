@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkproof.cli.options import output_options, receipt_options
+from sparkproof.cli.options import Seconds, output_options, receipt_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -18,8 +18,16 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--gateway", default="", metavar="URL", help="The address that the agent really uses."
 )
 @click.option("--model", default="", help="Served name to use in place of the request's.")
-@click.option("--waited", default=0.0, metavar="SECONDS", help="How long the agent waited.")
-@click.option("--patience", default=120.0, show_default=True, help="Seconds to wait for an answer.")
+@click.option(
+    "--waited", type=Seconds(), default=0.0, metavar="SECONDS", help="How long the agent waited."
+)
+@click.option(
+    "--patience",
+    type=Seconds(),
+    default=120.0,
+    show_default=True,
+    help="Seconds to wait for an answer.",
+)
 @receipt_options
 @output_options
 def command(
