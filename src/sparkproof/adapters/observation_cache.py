@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 MAX_ENTRIES = 200
 """A whole release takes half a megabyte, an image's inventory somewhat more."""
+EVERYTHING = "everything"
+"""What is asked where a reading depends on nothing but the bytes."""
 _MAX_DECODED_BYTES = 256 << 20
 _DIGEST_BYTES = 32
 _OFF = "SPARKPROOF_NO_MEMORY"

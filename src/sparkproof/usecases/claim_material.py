@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from sparkproof.adapters.cache import ArtifactCache
-from sparkproof.adapters.observation_cache import ObservationCache
+from sparkproof.adapters.observation_cache import EVERYTHING, ObservationCache
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.claims.material import Material
 from sparkproof.core.observations.device_code import DeviceCode
@@ -72,7 +72,7 @@ def _read(
     if code_wanted:  # first, since an image's streams pass once
         at = device.capability
         code = memory.recall(DeviceCode, str(at), lambda: read_code(artifact, at, progress))
-    surface = memory.recall(ReleaseSurface, "claims", lambda: read_surface(artifact))
+    surface = memory.recall(ReleaseSurface, EVERYTHING, lambda: read_surface(artifact))
     if code is None:
         material = Material(surface=surface, artifact=artifact, pick=ClaimWalk())
         return subject, material, surface.unknowns

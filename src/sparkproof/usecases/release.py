@@ -76,14 +76,19 @@ def find_surface(
     version = vllm or _bare_version(reference)
     if version:
         return load_surface(version), None
+    from sparkproof.adapters.observation_cache import (  # noqa: PLC0415 - only artifacts pay
+        EVERYTHING,
+        ObservationCache,
+    )
     from sparkproof.adapters.open_artifact import open_artifact  # noqa: PLC0415 - only artifacts
     from sparkproof.release import read_surface  # noqa: PLC0415 - pay for a reader
 
     subject, artifact = open_artifact(
         reference, target, cache=cache, offline=offline, progress=progress
     )
+    memory = ObservationCache(cache, subject)
     try:
-        return read_surface(artifact), subject
+        return memory.recall(ReleaseSurface, EVERYTHING, lambda: read_surface(artifact)), subject
     finally:
         artifact.close()
 
