@@ -23,6 +23,11 @@ def bench_page(report: Report[BenchResult]) -> str:
     result = report.result
     if result is None:
         return html_page(report, ())
+    return html_page(report, render_bench(result, report.criteria), bench_figures(result))
+
+
+def bench_figures(result: BenchResult) -> list[str]:
+    """The plots, as parts of a page."""
     figures = [
         bar_chart(
             f"{caption}: median of {result.plan.repeats} repeats, lowest to highest",
@@ -41,7 +46,7 @@ def bench_page(report: Report[BenchResult]) -> str:
     figures.append(
         step_chart("Share of chunks that came within so long of the one before", "ms", gaps)
     )
-    return html_page(report, render_bench(result, report.criteria), figures)
+    return figures
 
 
 def label_of(result: BenchResult, index: int) -> str:

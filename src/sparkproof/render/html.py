@@ -43,23 +43,40 @@ class Bar(NamedTuple):
 
 def html_page(report: Report[Any], body: Iterable[Line], figures: Sequence[str] = ()) -> str:
     """A report's page: what the terminal says, then the plots."""
-    title = f"{report.command}: {report.summary}"
-    made = f"{report.generated_at}, sparkproof {report.tool_version}"
     text = lines_html(render_frame(report, body, verbose=True))
+    return html_document(
+        f"{report.command}: {report.summary}",
+        (
+            f"<h1>sparkproof {safe(report.command)}</h1>",
+            f'<p class="dim">{safe(made_by(report))}</p>',
+            *figures,
+            f"<pre>{text}</pre>",
+        ),
+    )
+
+
+def html_document(title: str, parts: Iterable[str], *, css: str = "") -> str:
+    """A whole file around parts that are HTML already.
+
+    Args:
+        css: rules on top of those of every page.
+    """
     return "\n".join(
         (
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{_safe(title)}</title><style>{_CSS}</style></head><body>",
-            f"<h1>sparkproof {_safe(report.command)}</h1>",
-            f'<p class="dim">{_safe(made)}</p>',
-            *figures,
-            f"<pre>{text}</pre>",
+            f"<title>{safe(title)}</title><style>{_CSS}{css}</style></head><body>",
+            *parts,
             "</body></html>\n",
         )
     )
+
+
+def made_by(report: Report[Any]) -> str:
+    """When, and by which version."""
+    return f"{report.generated_at}, sparkproof {report.tool_version}"
 
 
 def lines_html(lines: Iterable[Line]) -> str:
@@ -67,9 +84,9 @@ def lines_html(lines: Iterable[Line]) -> str:
     rows = []
     for item in lines:
         spans = (
-            _safe(span.text)
+            safe(span.text)
             if span.style is Style.PLAIN
-            else f'<span class="{span.style.value}">{_safe(span.text)}</span>'
+            else f'<span class="{span.style.value}">{safe(span.text)}</span>'
             for span in item
         )
         rows.append("".join(spans))
@@ -86,7 +103,7 @@ def bar_chart(caption: str, unit: str, bars: Sequence[Bar]) -> str:
     parts = [
         (
             f'<figure><svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-            f'role="img" aria-label="{_safe(caption)}">'
+            f'role="img" aria-label="{safe(caption)}">'
         ),
         f'<line class="axis" x1="{_LEFT}" x2="{_LEFT}" y1="0" y2="{height}"/>',
     ]
@@ -95,7 +112,7 @@ def bar_chart(caption: str, unit: str, bars: Sequence[Bar]) -> str:
         colour = _COLOURS[bar.series % len(_COLOURS)]
         end = _LEFT + bar.value * scale
         parts += [
-            f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{_safe(bar.label)}</text>',
+            f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{safe(bar.label)}</text>',
             (
                 f'<rect x="{_LEFT}" y="{y}" width="{max(1.0, bar.value * scale):.1f}" '
                 f'height="{_BAR}" rx="2" fill="{colour}" fill-opacity="0.75"/>'
@@ -108,9 +125,9 @@ def bar_chart(caption: str, unit: str, bars: Sequence[Bar]) -> str:
                 f'M{high:.1f} {middle - 5}v10" stroke="var(--ink)" fill="none"/>'
             )
             end = max(end, high)
-        value = f"{_number(bar.value)} {_safe(unit)}"
+        value = f"{_number(bar.value)} {safe(unit)}"
         parts.append(f'<text class="dimtext" x="{end + 6:.1f}" y="{y + 13}">{value}</text>')
-    parts.append(f"</svg><figcaption>{_safe(caption)}</figcaption></figure>")
+    parts.append(f"</svg><figcaption>{safe(caption)}</figcaption></figure>")
     return "".join(parts)
 
 
@@ -125,14 +142,14 @@ def step_chart(caption: str, unit: str, series: Sequence[tuple[str, Sequence[flo
     parts = [
         (
             f'<figure><svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-            f'role="img" aria-label="{_safe(caption)}">'
+            f'role="img" aria-label="{safe(caption)}">'
         ),
         f'<path class="axis" d="M{left} 5V{bottom}H{_WIDTH - 10}" fill="none"/>',
         f'<text class="dimtext" x="{left - 6}" y="14" text-anchor="end">100 %</text>',
         f'<text class="dimtext" x="{left - 6}" y="{bottom}" text-anchor="end">0</text>',
         (
             f'<text class="dimtext" x="{_WIDTH - 10}" y="{bottom + 16}" text-anchor="end">'
-            f"{_number(top)} {_safe(unit)}</text>"
+            f"{_number(top)} {safe(unit)}</text>"
         ),
     ]
     for place, (name, values) in enumerate(drawn):
@@ -146,10 +163,10 @@ def step_chart(caption: str, unit: str, series: Sequence[tuple[str, Sequence[flo
             f'<polyline points="{steps}" fill="none" stroke="{colour}" stroke-width="1.6"/>',
             (
                 f'<text x="{left + 10 + 170 * (place % 4)}" y="{height - 4}" style="fill:{colour}">'
-                f"{_safe(name)}</text>"
+                f"{safe(name)}</text>"
             ),
         ]
-    parts.append(f"</svg><figcaption>{_safe(caption)}</figcaption></figure>")
+    parts.append(f"</svg><figcaption>{safe(caption)}</figcaption></figure>")
     return "".join(parts)
 
 
@@ -164,5 +181,6 @@ def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
+    """The text with nothing in it that a browser or a reader could take for something else."""
     return escape(visible(text))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 _COUNT = re.compile(r"Count from (\d+)")
@@ -49,6 +49,7 @@ class Behaviour:
         restarts_after: requests after which it starts anew; -1 never.
         status: answers every POST with this status.
         key: that it wants.
+        cache: labels of the cache's configuration, on top of its own.
     """
 
     version: str = "0.32.0"
@@ -87,6 +88,7 @@ class Behaviour:
     structured: bool = True
     key: str = ""
     echoes_key: bool = False
+    cache: dict[str, str] = field(default_factory=dict)
 
 
 class Response(NamedTuple):

@@ -37,6 +37,7 @@ def metrics_text(server: StandIn) -> str:
         "num_gpu_blocks": 4096,
         "kv_cache_size_tokens": 4096 * be.block_size,
         "kv_cache_max_concurrency": 16.0,
+        **be.cache,
     }
     labels = ",".join(f'{name}="{value}"' for name, value in config.items())
     rows.append(("vllm:cache_config_info", f'engine="0",{labels}', 1.0))

@@ -127,7 +127,7 @@ def _expectation(
     tokens, concurrency = _nearest(plan, boot) if plan else (None, None)
     return Expectation(
         version=release,
-        backends=tuple(_backends(branch.layers)),
+        backends=tuple(expected_backends(branch.layers)),
         block_size=plan.block_size if plan else None,
         kv_tokens=tokens,
         max_concurrency=concurrency,
@@ -147,7 +147,8 @@ def _nearest(plan: KvPlan, boot: BootLog) -> tuple[int, float]:
     return next((end for end in ends if end[0] == printed), ends[0])
 
 
-def _backends(layers: Sequence[LayerProof]) -> Iterator[ExpectedBackend]:
+def expected_backends(layers: Sequence[LayerProof]) -> Iterator[ExpectedBackend]:
+    """What the layers' predictions let a boot log print, each once."""
     seen: set[tuple[str, str, str]] = set()
     for layer in layers:
         prediction = layer.prediction

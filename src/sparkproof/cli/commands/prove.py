@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sparkproof.cli.options import offline_option, output_options
+
+if TYPE_CHECKING:
+    from sparkproof.core.deployment import Deployment
+    from sparkproof.core.report import Report
+    from sparkproof.core.results.proof import ProofResult
+
+_PAGE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("prove")
@@ -19,57 +28,94 @@ from sparkproof.cli.options import offline_option, output_options
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment of the server.")
 @click.option("--log", default="", metavar="LOG", help="Boot log to hold the proof against.")
+@click.option("--live", default="", metavar="URL", help="The running server: ask it as well.")
+@click.option("--quick", is_flag=True, help="With --live: short gates.")
+@click.option(
+    "--skip", multiple=True, type=click.Choice(["bench"]), help="With --live: leave this out."
+)
+@click.option("--html", type=_PAGE, help="Write a page for a colleague.")
 @click.option("--receipt/--no-receipt", default=True, help="Write a receipt (default: yes).")
 @click.option("--store", type=click.Path(path_type=Path, file_okay=False), help="Receipts folder.")
 @offline_option
 @output_options
 def command(
-    deployment: str,
-    vllm_args: tuple[str, ...],
-    checkpoint: str,
-    artifact: str,
-    device: str,
-    nvcc: bool | None,
-    ninja: bool | None,
-    env: tuple[str, ...],
-    log: str,
-    receipt: bool,
-    store: Path | None,
-    offline: bool,
+    *,
     as_json: bool,
     verbose: bool,
+    html: Path | None,
+    **asked: Any,
 ) -> None:
-    """Prove a deployment before it is deployed.
+    """Prove a deployment before it is deployed, and with --live while it runs.
 
     DEPLOYMENT is a deployment TOML, `container:NAME` or saved `docker inspect` JSON, or a
     checkpoint (a folder with config.json, or the file) with the rest as options. What follows
     -- is what would follow `vllm serve MODEL`.
 
+    --live chains it all: the proof, the boot log, does the server match, smoke, bench.
+
     \b
     sparkproof prove deployment.toml
     sparkproof prove ./checkpoint --artifact vllm==0.33.0 -- --kv-cache-dtype fp8
+    sparkproof prove deployment.toml --live http://127.0.0.1:8000 --log boot.log --html proof.html
     """
+    from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
+    from sparkproof.render.live_proof_text import render_live_proof  # noqa: PLC0415
+
+    report = _prove(quiet=as_json, **asked)
+    if html is not None:
+        from sparkproof.adapters.files import write_file  # noqa: PLC0415
+        from sparkproof.render.live_proof_html import proof_page  # noqa: PLC0415
+
+        write_file(html, proof_page(report))
+    body = partial(render_live_proof, verbose=verbose)
+    raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))
+
+
+def _prove(
+    *,
+    quiet: bool,
+    live: str,
+    quick: bool,
+    skip: tuple[str, ...],
+    log: str,
+    offline: bool,
+    receipt: bool,
+    store: Path | None,
+    **described: Any,
+) -> Report[ProofResult]:
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
-    from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
-    from sparkproof.cli.output import emit  # noqa: PLC0415
-    from sparkproof.render.proof_text import render_proof  # noqa: PLC0415
+    from sparkproof.cli.output import write_lines  # noqa: PLC0415
+    from sparkproof.render.lines import line  # noqa: PLC0415
     from sparkproof.usecases.prove import prove  # noqa: PLC0415
 
-    asked = gather_deployment(
+    if (quick or skip) and not live:
+        raise click.UsageError("--quick and --skip say how to ask a server: they need --live URL")
+    deployment = _deployment(**described)
+    common: dict[str, Any] = {
+        "offline": offline,
+        "progress": make_progress(quiet=quiet),
+        "store": ReceiptStore(store or default_folder()) if receipt else None,
+    }
+    if not live:
+        return prove(deployment, log=log, **common)
+    from sparkproof.usecases.prove_live import LiveRequest, prove_live  # noqa: PLC0415
+
+    return prove_live(
         deployment,
-        checkpoint=checkpoint,
-        artifact=artifact,
-        device=device,
-        vllm_args=vllm_args,
-        env=env,
-        box={"nvcc": nvcc, "ninja": ninja},
+        LiveRequest(live, log=log, quick=quick, skip=skip),
+        say=lambda text: write_lines([line(text)], to_stderr=True),
+        **common,
     )
-    report = prove(
-        asked,
-        offline=offline,
-        progress=make_progress(quiet=as_json),
-        store=ReceiptStore(store or default_folder()) if receipt else None,
-        log=log,
-    )
-    raise SystemExit(emit(report, render_proof, as_json=as_json, verbose=verbose))
+
+
+def _deployment(
+    *,
+    deployment: str,
+    nvcc: bool | None,
+    ninja: bool | None,
+    **parts: Any,
+) -> Deployment:
+    from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
+
+    return gather_deployment(deployment, box={"nvcc": nvcc, "ninja": ninja}, **parts)

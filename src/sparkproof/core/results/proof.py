@@ -8,6 +8,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.prediction import Prediction
+from sparkproof.core.results.live_proof import LiveProof
 from sparkproof.core.verdict import Verdict
 
 
@@ -122,6 +123,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         release: version of vLLM as the artifact itself tells it.
         toolkit: CUDA toolkit that built the artifact's device code, e.g. ``13.0.88``.
         branches: one, or two and more where the box was left unstated.
+        live: the running server held against it, with ``--live``.
     """
 
     deployment: Deployment
@@ -133,6 +135,12 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     branches: tuple[Branch, ...]
     alternatives: tuple[Alternative, ...] = ()
     boot_log: LogComparison | None = None
+    live: LiveProof | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Somebody stopped the live part."""
+        return self.live is not None and self.live.interrupted
 
 
 DOCUMENTS = {"prove": ProofResult}

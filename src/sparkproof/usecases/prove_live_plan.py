@@ -1,0 +1,48 @@
+"""What the gates of a live proof ask for: sizes that the server at hand can take. Pure."""
+
+from __future__ import annotations
+
+from sparkproof.core.observations.load_run import LoadPlan
+from sparkproof.core.observations.server_snapshot import ServerSnapshot
+from sparkproof.core.report import Report
+from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.load.schedule import make_plan
+
+_DEPTH, _OUTPUT, _STREAMS = 1024, 128, 8
+_QUICK_DEPTH, _QUICK_OUTPUT, _QUICK_STREAMS = 256, 32, 4
+_ROOM = 64
+"""Tokens that a chat template and a miscounted word may add."""
+_REPEATS = 3
+
+
+def plan_bench(
+    snapshot: ServerSnapshot, model: str, smoke: Report[SmokeResult] | None, *, quick: bool
+) -> LoadPlan:
+    """One depth, alone and beside others, in three rounds.
+
+    Args:
+        smoke: what a chat gave: where none came, raw text is asked for.
+    """
+    depth, output, streams = (
+        (_QUICK_DEPTH, _QUICK_OUTPUT, _QUICK_STREAMS) if quick else (_DEPTH, _OUTPUT, _STREAMS)
+    )
+    limit = next((m.max_model_len for m in snapshot.models if m.name == model), 0)
+    if limit:
+        output = max(2, min(output, limit // 4))
+        depth = max(1, min(depth, limit - output - _ROOM))
+    mode = "answer" if _chats(smoke) else "raw"
+    return make_plan(
+        modes=(mode,),
+        depths=(depth,),
+        output=output,
+        concurrencies=(1, streams),
+        repeats=_REPEATS,
+    )
+
+
+def _chats(smoke: Report[SmokeResult] | None) -> bool:
+    """Whether a plain chat was answered, as far as anybody knows."""
+    if smoke is None or smoke.result is None:
+        return True
+    chats = [e for e in smoke.result.exchanges if e.label == "chat/answer"]
+    return all(e.ok for e in chats)
