@@ -61,6 +61,7 @@ class OpenAIServer(LoopServer):
     faults: LineFaults = field(default_factory=LineFaults)
     moments: list[dict[str, Any]] = field(default_factory=list)
     port: int = 0
+    lines: set[_Line] = field(default_factory=set)
 
     @property
     def url(self) -> str:
@@ -75,6 +76,9 @@ class OpenAIServer(LoopServer):
         self.started()
         await self.stop.wait()
         server.close()
+        for line in list(self.lines):
+            line.cut()
+        await asyncio.sleep(0)
 
 
 class _Line(asyncio.Protocol):
@@ -91,8 +95,14 @@ class _Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._owner.lines.add(self)
+
+    def cut(self) -> None:
+        """Hang up."""
+        self._transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._owner.lines.discard(self)
         for timer in self._timers:
             timer.cancel()
 
