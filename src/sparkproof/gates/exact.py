@@ -8,11 +8,12 @@ that).
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _STEPS = 2_000
 _TINY = 1e-300
 _CLOSE = 1e-15
-_HALVINGS = 200
+_HALVINGS = 100
 
 
 def beta_share(a: float, b: float, x: float) -> float:
@@ -64,6 +65,7 @@ def binomial_chance(k: int, n: int, p: float) -> float:
     return math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
 
 
+@lru_cache(maxsize=256)
 def t_quantile(share: float, degrees: int) -> float:
     """Student's t: the value that `share` (0.5 to 1) of the distribution lies below.
 
