@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+from tests.unit.load.test_observe import LIVE
 
 from sparkproof.core.ab import Divergence, DivergenceClass, Effect, Score
 from sparkproof.gates.ab_divergence import compare_answers, count_classes, effect_of
@@ -32,19 +34,45 @@ def _kind(control: list[Token], treatment: list[Token]) -> tuple[DivergenceClass
     return found.kind, found.at
 
 
-# First tokens of a server on an H200 with CUDA graphs and without (vLLM 0.26.0, 2026-11-29): the
-# same weights, another order of sums, another first token at 4 of 20 places.
-_EAGER = [
-    (Token(6535, -3.197, ((6535, -3.197), (317, -3.259))), Token(317, -3.228, ((6535, -3.228),))),
-    (Token(5, -1.0, ((5, -1.0), (6, -1.062))), Token(6, -1.0, ((6, -1.0), (5, -1.062)))),
-]
+def _top(place: list[tuple[int, float]]) -> Token:
+    """What a greedy server says at a place of which the likeliest tokens are known."""
+    token, nats = max(place, key=lambda pair: pair[1])
+    return Token(token, nats, tuple(place))
 
 
-@pytest.mark.parametrize("pair", _EAGER)
-def test_rounding_is_a_near_tie(pair: tuple[Token, Token]) -> None:
-    shared = Token(1, -0.001, ((1, -0.001),))
-    assert _kind([shared, pair[0]], [shared, pair[1]]) == (TIE, 1)
-    assert _kind([shared, pair[0]], _plain(1, pair[1].id)) == (TIE, 1)  # one arm that tells
+def _recorded(name: str) -> Any:
+    return msgspec.json.decode((LIVE / name).read_bytes())
+
+
+def test_other_kernels_part_at_near_ties() -> None:
+    """CUDA graphs against eager: the same weights, sums in another order, 4 of 20 places."""
+    places = _recorded("other-kernels-h200.json")
+    pairs = list(zip(places["graphs"], places["eager"], strict=True))
+    kinds = [_kind([_top(a)], [_top(b)])[0] for a, b in pairs]
+    assert (kinds.count(IDENTICAL), kinds.count(TIE)) == (16, 4)
+    silent = [compare_answers([_top(a)], _plain(_top(b).id)).kind for a, b in pairs]
+    assert silent == kinds  # one arm that tells is enough
+
+
+def test_fp8_weights_part_further_and_corrupt_nothing() -> None:
+    places = _recorded("other-kernels-h200.json")
+    pairs = zip(places["graphs"], places["fp8"], strict=True)
+    kinds = [_kind([_top(a)], [_top(b)])[0] for a, b in pairs]
+    assert [kinds.count(kind) for kind in (IDENTICAL, TIE, UNKNOWN)] == [13, 5, 2]
+
+
+def test_nobody_can_tell_what_ids_alone_do_not_say() -> None:
+    """MTP drafts on a hybrid with random weights: other answers to 12 of 20, and no more known."""
+    ids = _recorded("mtp-hybrid-ids.json")
+    answers = {arm: [_plain(*answer) for answer in found] for arm, found in ids.items()}
+
+    def against_control(arm: str) -> list[DivergenceClass]:
+        both = zip(answers["control"], answers[arm], strict=True)
+        return [_kind(one, other)[0] for one, other in both]
+
+    assert against_control("control-8") == [IDENTICAL] * 20
+    found = against_control("mtp")
+    assert (found.count(IDENTICAL), found.count(UNKNOWN)) == (8, 12)
 
 
 def test_a_sure_token_that_is_replaced_is_corruption() -> None:
@@ -131,7 +159,8 @@ def test_a_harmless_divergence_keeps_the_score() -> None:
     right, other = _extraction("2.11.0")
     spaced = other.replace(": ", ":")  # another token, the same JSON
     effect = effect_of(score_json(right, right), score_json(spaced, right))
-    seen = [(compare_answers([a], [b]).kind, effect) for a, b in _EAGER]
+    tied, rival = Token(5, -1.0, ((5, -1.0), (6, -1.06))), Token(6, -1.0, ((6, -1.0), (5, -1.06)))
+    seen = [(compare_answers([tied], [rival]).kind, effect)] * 2
     rows = {row.kind: row for row in count_classes(seen)}
     assert effect is Effect.BOTH_RIGHT
     assert (rows[TIE].count, rows[TIE].broke, rows[CORRUPTION].count) == (2, 0, 0)
