@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -25,7 +25,6 @@ from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.text import encodable, map_text
 
-T = TypeVar("T")
 SCHEMA = "sparkproof/journal/1"
 MAX_LINE_BYTES = 16 << 20
 _LIST_HINT = "name the file that the interrupted run told, or `latest`"
@@ -160,7 +159,7 @@ class Journal:
             raise _unwritable(self.path, error) from error
         self._unsynced, self._synced_s = 0, time.monotonic()
 
-    def records(self, kind: type[T]) -> Iterator[T]:
+    def records(self, kind: Any) -> Iterator[Any]:
         """As `read_records`, of what is there by now."""
         return read_records(self.path, kind)
 
@@ -202,7 +201,7 @@ def read_head(path: Path) -> JournalHead:
     return head
 
 
-def read_records(path: Path, kind: type[T]) -> Iterator[T]:
+def read_records(path: Path, kind: Any) -> Iterator[Any]:
     """The records in order, one at a time; a last line that was cut short is left out.
 
     Args:
@@ -212,7 +211,7 @@ def read_records(path: Path, kind: type[T]) -> Iterator[T]:
         FormatError: a line before the last is no record.
         UnreachableError: it can't be read.
     """
-    decoder = msgspec.json.Decoder(kind)
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
     broken: FormatError | None = None
     for number, line in enumerate(_lines(path), 1):
         if broken is not None:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.progress import Progress as RichBar
     from rich.progress import TaskID
 
@@ -66,6 +67,38 @@ class TerminalProgress:
         if self._bar is not None:
             self._bar.stop()
         self._bar = self._task = None
+
+
+class StatusLine:
+    """One line on standard error that is written over; nothing where that is no terminal."""
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+
+    def start(self) -> None:
+        """Begin, on a terminal."""
+        with contextlib.suppress(ValueError, AttributeError):
+            if not sys.stderr.isatty():
+                return
+            from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it
+            from rich.live import Live  # noqa: PLC0415
+
+            self._live = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
+            self._live.start()
+
+    def show(self, text: str) -> None:
+        """Write the line anew."""
+        if self._live is not None:
+            from rich.text import Text  # noqa: PLC0415
+
+            line = Text(text, no_wrap=True, overflow="ellipsis")
+            self._live.update(line, refresh=True)
+
+    def finish(self) -> None:
+        """Take the line away."""
+        if self._live is not None:
+            self._live.stop()
+        self._live = None
 
 
 def make_progress(*, quiet: bool = False) -> NoProgress | TerminalProgress:
