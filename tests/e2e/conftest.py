@@ -20,7 +20,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARKPROOF_", "XDG_"))}
     home = tmp_path / "home"
     home.mkdir()
-    return {**kept, "HOME": str(home), "SPARKPROOF_DATA": str(tmp_path / "data")}
+    wide = {"COLUMNS": "400"}  # what is looked for stands in one line
+    return {**kept, **wide, "HOME": str(home), "SPARKPROOF_DATA": str(tmp_path / "data")}
 
 
 @pytest.fixture

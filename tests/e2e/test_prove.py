@@ -71,7 +71,12 @@ def test_it_passes_and_leaves_a_receipt_that_verifies(run: Run, wheels: dict[str
 @pytest.mark.parametrize(
     ("wheel", "options", "code", "told"),
     [
-        ("13", ("--no-nvcc", "--no-ninja"), 0, "vLLM CUTLASS NVFP4 (dense), native FP4"),
+        (
+            "13",
+            ("--no-nvcc", "--no-ninja"),
+            0,
+            "vLLM CUTLASS NVFP4 (dense) and vLLM CUTLASS NVFP4 experts, native FP4",
+        ),
         ("13", (), 0, "without nvcc and ninja: "),
         ("12", TOOLS, 1, "quantizing activations to FP4: nothing in the artifact loads"),
         ("less", TOOLS, 1, "quantizing activations to FP4: no nvfp4-quantise kernels"),

@@ -40,6 +40,7 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.delenv("SPARKPROOF_CACHE", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments: str) -> CliRun:
         capsys.readouterr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -17,7 +18,8 @@ from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
 from sparkproof.core.text import encodable, map_text, shorten, visible
 from sparkproof.core.verdict import Verdict, exit_code
-from sparkproof.render.lines import Line, Style, plain_line
+from sparkproof.render.lines import Line, Style, folded, plain_line
+from sparkproof.render.page import PAGE_COLUMNS, page_of
 from sparkproof.render.report_text import render_error, render_frame
 
 T = TypeVar("T")
@@ -50,11 +52,17 @@ def emit(
         if as_json:
             write_json(report)
         else:
-            detail = body(report.result) if report.result is not None else ()
-            write_lines(render_frame(report, detail, verbose=verbose, judges=judges))
+            with page_of(page_columns()):
+                detail = body(report.result) if report.result is not None else ()
+                write_lines(render_frame(report, detail, verbose=verbose, judges=judges))
     except BrokenPipeError:
         drop_stdout()
     return exit_code(report.verdict)
+
+
+def page_columns() -> int:
+    """Columns of the terminal, or what ``COLUMNS`` says; 100 where neither does."""
+    return shutil.get_terminal_size((PAGE_COLUMNS, 24)).columns
 
 
 def emit_or_interrupt(
@@ -85,7 +93,7 @@ def write_lines(lines: Iterable[Line], *, to_stderr: bool = False) -> None:
     """Text, coloured on a terminal only, and never under ``NO_COLOR``."""
     stream = sys.stderr if to_stderr else sys.stdout
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    for item in lines:
+    for item in folded(lines):
         if colour:
             text = "".join(click.style(visible(s.text), **_LOOK[s.style]) for s in item)  # type: ignore[arg-type]
         else:

@@ -6,20 +6,25 @@ from collections.abc import Iterator
 
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerFormat
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof, ProofResult
+from sparkproof.core.text import shorten as cut
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.page import page_width
 from sparkproof.render.report_text import VERDICT_STYLE
-from sparkproof.render.walk_text import layer_name, render_walk, shorten
+from sparkproof.render.walk_text import layer_name, render_walk
+
+_KNOWN_PLACES = ("config.json: ", "quantization_config.")
+_EVIDENCE_CHARS = 96
 
 
-def render_proof(result: ProofResult) -> list[Line]:
-    """Declare, select and deliver, then what would change it."""
+def render_proof(result: ProofResult, *, verbose: bool = False) -> list[Line]:
+    """Declare, select and deliver, then what would change it; evidence in full with `verbose`."""
     return [
-        *_declare(result.profile),
+        *_declare(result.profile, verbose=verbose),
         line(),
         heading("select", _selected_by(result)),
-        *(item for branch in result.branches for item in _select(branch)),
+        *(item for branch in result.branches for item in _select(branch, verbose=verbose)),
         line(),
         heading("deliver", _delivered_to(result)),
         *(item for branch in result.branches for item in _deliver(branch)),
@@ -38,25 +43,32 @@ def _selected_by(result: ProofResult) -> str:
     return f"by vllm {result.release}" + (f" with {arguments}" if arguments else "")
 
 
-def _declare(profile: CheckpointProfile) -> Iterator[Line]:
+def _declare(profile: CheckpointProfile, *, verbose: bool) -> Iterator[Line]:
     method = profile.quant_method or "unquantized"
     yield heading("declare", f"{', '.join(profile.architectures) or profile.name}, {method}")
     if profile.reconstructed:
-        yield line(Span(f"  reconstructed: {profile.reconstructed}", Style.DIM))
+        told = f"  reconstructed: {profile.reconstructed}"
+        yield line(Span(told if verbose else cut(told, page_width()), Style.DIM))
     rows: dict[tuple[str, ...], list[str]] = {}
     for item in profile.formats:
-        rows.setdefault((item.layers, item.scheme.value, _why(item)), []).append(
-            item.layer_class.value
-        )
+        why = _why(item, verbose=verbose)
+        rows.setdefault((item.layers, item.scheme.value, why), []).append(item.layer_class.value)
     yield from table(
         (", ".join(classes), layers, scheme, Span(why, Style.DIM))
         for (layers, scheme, why), classes in rows.items()
     )
 
 
-def _why(item: LayerFormat) -> str:
-    evidence = item.evidence[0] if item.evidence else None
-    return shorten(f"{evidence.place}: {evidence.what}") if evidence else ""
+def _why(item: LayerFormat, *, verbose: bool) -> str:
+    """What it rests on; without the file where there is only one that it can be."""
+    if not item.evidence:
+        return ""
+    place, what = item.evidence[0].place, item.evidence[0].what
+    if verbose:
+        return f"{place}: {what}"
+    for known in _KNOWN_PLACES:
+        place = place.removeprefix(known)
+    return cut(f"{place}: {what}", _EVIDENCE_CHARS)
 
 
 def _branch_title(branch: Branch) -> list[Line]:
@@ -66,11 +78,11 @@ def _branch_title(branch: Branch) -> list[Line]:
     return [line(Span(f"  if {told}", Style.STRONG))]
 
 
-def _select(branch: Branch) -> Iterator[Line]:
+def _select(branch: Branch, *, verbose: bool) -> Iterator[Line]:
     yield from _branch_title(branch)
     for layers in _grouped(branch.layers):
         subjects = ", ".join(dict.fromkeys(layer_name(layer) for layer in layers))
-        yield from render_walk(layers[0], subjects)
+        yield from render_walk(layers[0], subjects, verbose=verbose)
 
 
 def _grouped(layers: tuple[LayerProof, ...]) -> list[list[LayerProof]]:
@@ -95,7 +107,9 @@ def _deliver(branch: Branch) -> Iterator[Line]:
             key = (item.what, item.name, item.verdict)
             rows.setdefault(key, (layer, item, []))[2].append(layer.subject)
     yield from table(
-        _delivery_row(item, list(dict.fromkeys(subjects))) for _, item, subjects in rows.values()
+        row
+        for _, item, subjects in rows.values()
+        for row in _delivery_rows(item, list(dict.fromkeys(subjects)))
     )
     for layer in branch.layers:
         if not layer.deliveries and layer.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
@@ -106,19 +120,18 @@ def _deliver(branch: Branch) -> Iterator[Line]:
             )
 
 
-def _delivery_row(item: Delivery, subjects: list[str]) -> tuple[Cell, ...]:
+def _delivery_rows(item: Delivery, subjects: list[str]) -> Iterator[tuple[Cell, ...]]:
+    """What is needed, by whom; below it, how it gets there."""
     warned = item.warning and item.verdict is Verdict.PASS
     word = "warn" if warned else item.verdict.value
     style = Style.WARN if warned else VERDICT_STYLE[item.verdict]
-    amount = f"{plural(item.kernels, 'kernel')}, {', '.join(item.archs)}" if item.kernels else ""
-    return (
+    yield (
         Span(word, style),
         item.name,
-        item.what,
-        amount,
-        item.reason,
-        Span(", ".join(subjects), Style.DIM),
+        line(f"{item.what}  ", Span(", ".join(subjects), Style.DIM)),
     )
+    amount = f"{plural(item.kernels, 'kernel')}, {', '.join(item.archs)}: " if item.kernels else ""
+    yield "", "", Span(f"{amount}{item.reason}", style if warned else Style.DIM)
 
 
 def _boot_log(result: ProofResult) -> Iterator[Line]:
@@ -151,4 +164,4 @@ def _alternatives(result: ProofResult) -> Iterator[Line]:
             "  ",
             Span(item.change, Style.STRONG),
         )
-        yield line(f"        {item.summary}")
+        yield from (line(f"        {told}") for told in item.summary.split(" | "))

@@ -9,7 +9,7 @@ from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict
-from sparkproof.render.lines import Line, Span, Style, line, table
+from sparkproof.render.lines import Line, Span, Style, Verbatim, line, table
 
 VERDICT_STYLE = {
     Verdict.PASS: Style.GOOD,
@@ -43,7 +43,7 @@ def render_frame(
     lines = [line(report.summary) if silent else _verdict_line(report)]
     lines += render_findings(report.findings, verbose=verbose)
     steps = _new_steps(report, verbose=verbose)
-    lines += [line(Span("next", Style.STRONG), f"  {step}") for step in steps]
+    lines += [line(Span("next", Style.STRONG), Verbatim(f"  {step}")) for step in steps]
     detail = list(body)
     if detail:
         lines += [line(), *detail]
@@ -67,9 +67,9 @@ def _new_steps(report: Report[Any], *, verbose: bool) -> list[str]:
 def render_error(report: Report[Any]) -> list[Line]:
     """``error: …`` and ``hint: …``."""
     assert report.error is not None
-    lines = [line(Span("error", Style.BAD), f": {report.error.message}")]
+    lines = [line(Span("error", Style.BAD), Verbatim(f": {report.error.message}"))]
     if report.error.hint:
-        lines.append(line(Span("hint", Style.STRONG), f": {report.error.hint}"))
+        lines.append(line(Span("hint", Style.STRONG), Verbatim(f": {report.error.hint}")))
     return lines
 
 

@@ -19,6 +19,7 @@ from sparkproof.core.results.select import (
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.page import page_width
 from sparkproof.render.report_text import VERDICT_STYLE
 from sparkproof.render.walk_text import layer_name, render_walk, shorten
 
@@ -32,9 +33,8 @@ _STYLES = {
     Fate.NOT_LOADED: Style.DIM,
 }
 _DETAILED = (Fate.REFUSES, Fate.CRASHES, Fate.REPORTED, Fate.UNDECIDED)
-_BESIDE = 3
-"""How many columns stand side by side."""
-_CELL_CHARS = 60
+_LABEL_COLUMNS, _CELL_COLUMNS = 24, 38
+"""Of the page: what the names of layers take, and what every checkpoint beside them."""
 _DEVICES = (
     (DeviceClass.GB10, "GB10"),
     (DeviceClass.SM12X, "other 12.x"),
@@ -43,30 +43,45 @@ _DEVICES = (
 
 
 def render_select(result: SelectResult, *, verbose: bool = False) -> list[Line]:
-    """All of it; the walks of columns that agree are told once."""
+    """All of it; of several checkpoints, the walks and every flag's effect with `verbose` only."""
     lines: list[Line] = []
-    for start in range(0, len(result.columns), _BESIDE):
-        lines += [*_table(result, result.columns[start : start + _BESIDE]), line()]
-    lines += [heading("why", "each candidate in the order in which it is asked")]
-    lines += _walks(result.columns, verbose=verbose)
-    lines += _reports(result.columns, verbose=verbose)
-    lines += _changes(result.columns, verbose=verbose)
+    columns = result.columns
+    beside = max((page_width() - _LABEL_COLUMNS) // _CELL_COLUMNS, 1)
+    for start in range(0, len(columns), beside):
+        lines += [*_table(result, columns[start : start + beside]), line()]
+    brief = len(columns) > 1 and not verbose
+    if not brief:
+        lines += [heading("why", "each candidate in the order in which it is asked")]
+        lines += _walks(columns, verbose=verbose)
+    told = [item for column in columns for item in _details(column, several=len(columns) > 1)]
+    lines += told
+    lines += _reports(columns, verbose=verbose, apart=bool(told) or not brief)
+    lines += _changes(columns, verbose=verbose, brief=brief)
+    if brief:
+        note = "each candidate's reason, and what every flag changes: -v, or one checkpoint alone"
+        lines += [line(), line(Span(note, Style.DIM))]
     return lines
 
 
 def _table(result: SelectResult, columns: Sequence[Selection]) -> Iterator[Line]:
     yield heading("select", f"on {result.device}, compute capability {result.capability}")
     rows: list[Sequence[Cell]] = [
-        ("", *(Span(_short_cell(item.name), Style.STRONG) for item in columns)),
+        ("", *(Span(item.name, Style.STRONG) for item in columns)),
         ("declared", *(item.method or "unquantized" for item in columns)),
         ("release", *(_release(item) for item in columns)),
     ]
     if any(item.args for item in columns):
-        rows.append(("with", *(_short_cell(" ".join(item.args)) for item in columns)))
+        rows.append(("with", *(" ".join(item.args) for item in columns)))
+    first: dict[tuple[tuple[Span, ...], ...], list[str]] = {}
     for assumptions in _assumed(columns):
+        found = _layer_rows([_branch_of(item, assumptions) for item in columns])
+        other = {cells: names for cells, names in found.items() if first.get(cells) != names}
         if assumptions:
-            rows.append((Span(f"if {_assumption(assumptions)}", Style.STRONG),))
-        rows += _layer_rows([_branch_of(item, assumptions) for item in columns])
+            title = Span(f"if {_assumption(assumptions)}", Style.STRONG)
+            same = "where it differs" if other else "the same"
+            rows.append((title, Span(same if first else "", Style.DIM)))
+        rows += [row for cells, names in other.items() for row in _cell_rows(names, cells)]
+        first = first or found
     yield from table(rows)
 
 
@@ -85,7 +100,9 @@ def _branch_of(item: Selection, assumptions: dict[str, str]) -> SelectionBranch:
     return next((b for b in item.branches if b.assumptions == assumptions), item.branches[0])
 
 
-def _layer_rows(branches: Sequence[SelectionBranch]) -> Iterator[Sequence[Cell]]:
+def _layer_rows(
+    branches: Sequence[SelectionBranch],
+) -> dict[tuple[tuple[Span, ...], ...], list[str]]:
     """A row a layer class and format; classes that get the same everywhere share one."""
     rows: dict[tuple[tuple[Span, ...], ...], list[str]] = {}
     subjects = dict.fromkeys(layer.proof.subject for b in branches for layer in b.layers)
@@ -95,11 +112,11 @@ def _layer_rows(branches: Sequence[SelectionBranch]) -> Iterator[Sequence[Cell]]
             cells = tuple(_cell(items[number]) if number < len(items) else () for items in each)
             if any(cells):
                 rows.setdefault(cells, []).append(subject)
-    for cells, named in rows.items():
-        yield from _cell_rows(", ".join(dict.fromkeys(named)), cells)
+    return {cells: list(dict.fromkeys(named)) for cells, named in rows.items()}
 
 
-def _cell_rows(label: str, cells: Sequence[tuple[Span, ...]]) -> Iterator[Sequence[Cell]]:
+def _cell_rows(names: Sequence[str], cells: Sequence[tuple[Span, ...]]) -> Iterator[Sequence[Cell]]:
+    label = ", ".join(names)
     for number in range(max(map(len, cells))):
         here = [cell[number] if number < len(cell) else Span("") for cell in cells]
         yield label if not number else "", *here
@@ -115,16 +132,11 @@ def _cell(item: LayerSelection) -> tuple[Span, ...]:
         return (Span(scheme),) if scheme else ()
     words = [fate.value for fate in fates if fate is not Fate.ATTENTION]
     selected = proof.prediction.selected if proof.prediction is not None else ""
-    lines = [Span(_short_cell(text)) for text in (scheme, selected or proof.backend) if text]
+    lines = [Span(text) for text in (scheme, selected or proof.backend) if text]
     if not words:
         return tuple(lines) if selected else ()
     style = _STYLES.get(fates[0], Style.GOOD)
     return (*lines, Span(f"  {', '.join(words)}", style))
-
-
-def _short_cell(text: str) -> str:
-    """The text, cut where a column would not hold it."""
-    return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
 
 
 class _Named(NamedTuple):
@@ -166,8 +178,6 @@ def _walks(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
                 named.add(layer.proof, branch)
     for proof, sharing in walks.values():
         yield from render_walk(proof, _sharing(sharing, len(columns)), verbose=verbose)
-    for column in columns:
-        yield from _details(column, several=len(columns) > 1)
 
 
 def _sharing(named: dict[str, _Named], columns: int) -> str:
@@ -198,7 +208,7 @@ def _sure(item: Told) -> str:
     return item.confidence.value
 
 
-def _reports(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
+def _reports(columns: Sequence[Selection], *, verbose: bool, apart: bool) -> Iterator[Line]:
     found: dict[FieldRecord, list[str]] = {}
     for column in columns:
         for branch in column.branches:
@@ -207,7 +217,8 @@ def _reports(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
                     found.setdefault(record, []).append(layer.proof.subject)
     if not found:
         return
-    yield line()
+    if apart:
+        yield line()
     yield heading("reported", "of these picks in the field, by device; none of it is this box")
     yield from table(_report_row(record, subjects) for record, subjects in found.items())
     for record in found if verbose else ():
@@ -230,23 +241,24 @@ def _report_row(record: FieldRecord, subjects: Sequence[str]) -> Sequence[Cell]:
     )
 
 
-def _changes(columns: Sequence[Selection], *, verbose: bool) -> Iterator[Line]:
+def _changes(columns: Sequence[Selection], *, verbose: bool, brief: bool) -> Iterator[Line]:
     for column in columns:
         owner = f"{column.name}: " if len(columns) > 1 else ""
-        useful = [item for item in column.choices if _is_useful(item) or verbose]
+        choices = () if brief else column.choices
+        useful = [item for item in choices if _is_useful(item) or verbose]
         if not useful and not column.changes:
             continue
         yield line()
         yield heading("what would change it", f"{owner}each tried the same way")
         for change in column.changes:
             yield _change_line(change.verdict, change.change)
-            yield line(f"        {change.summary}")
+            yield from (line(f"        {told}") for told in change.summary.split(" | "))
         for group in _alike(useful):
             yield from _choice(group)
         if any(item.half for item in useful):
             note = "a backend flag alone leaves the layers of the other one as they are"
             yield line(Span(f"  {note}", Style.DIM))
-        left = len(column.choices) - len(useful)
+        left = len(choices) - len(useful)
         if left:
             told = plural(left, "other value")
             yield line(

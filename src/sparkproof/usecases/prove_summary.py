@@ -8,6 +8,7 @@ from sparkproof.core.results.proof import Branch, LayerProof
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.facts.backend import Speed
 
+_EXPERTS = "experts"
 _TOLD = 2
 """How many causes the one line names."""
 
@@ -61,17 +62,26 @@ def when(branch: Branch) -> str:
 
 
 def _picks(branch: Branch) -> str:
-    picks: dict[str, list[str]] = {}
+    """The backends by what the operator gets; with their classes where those differ in kind."""
+    picks: dict[tuple[str, str], list[str]] = {}
     for layer in branch.layers:
         asked = layer.prediction is not None and layer.prediction.oracle
         if asked and layer.backend and layer.speed != Speed.ATTENTION.value:
-            told = (
-                layer.backend if layer.speed in layer.backend else f"{layer.backend}, {layer.speed}"
-            )
-            picks.setdefault(told, []).append(layer.subject)
+            picks.setdefault((layer.backend, layer.speed), []).append(layer.subject)
     if not picks:
         return "nothing is quantized: torch's own kernels"
-    return "; ".join(f"{_each(subjects)}: {name}" for name, subjects in picks.items())
+    dense = sum(any(name != _EXPERTS for name in subjects) for subjects in picks.values())
+    if dense > 1 or sum(_EXPERTS in subjects for subjects in picks.values()) > 1:
+        told = (f"{_each(names)}: {_backend(*pick)}" for pick, names in picks.items())
+        return "; ".join(told)
+    speeds = {speed for _, speed in picks}
+    if len(speeds) > 1:
+        return " and ".join(_backend(*pick) for pick in picks)
+    return _backend(" and ".join(backend for backend, _ in picks), speeds.pop())
+
+
+def _backend(name: str, speed: str) -> str:
+    return name if speed in name else f"{name}, {speed}"
 
 
 def _trouble(branch: Branch) -> str:

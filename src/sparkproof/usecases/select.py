@@ -25,7 +25,7 @@ from sparkproof.core.results.select import (
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.subject import Subject
 from sparkproof.core.unknown import Unknown
-from sparkproof.core.verdict import Criterion, fold
+from sparkproof.core.verdict import Criterion, Verdict, fold
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.usecases.envelope import make_report
@@ -44,6 +44,9 @@ from sparkproof.usecases.prove_surroundings import (
 )
 from sparkproof.usecases.reported import find_reports, reported_criterion
 from sparkproof.usecases.select_sources import Asked, Door, group_by_source, read_asked, see
+
+_NO_NAMES = frozenset({"checkpoint", "config.json", "model"})
+_STEPS = 4
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -171,6 +174,7 @@ def _report(
         ),
         verdict=verdict,
         summary=_summary(names, columns),
+        next_steps=_next_steps(names, columns, verdict),
         subjects=tuple(dict.fromkeys(subjects)),
         criteria=tuple(
             _prefixed_criterion(item, name if several else "")
@@ -185,11 +189,20 @@ def _report(
 
 def _names(given: Sequence[str]) -> list[str]:
     """Names that tell the columns apart, short enough for a table."""
+    paths = [_named_parts(name) for name in given]
     for parts in (1, 2, 3):
-        names = ["/".join(Path(name).parts[-parts:]) or name for name in given]
+        names = ["/".join(path[-parts:]) for path in paths]
         if len(set(names)) == len(names):
             return names
-    return [f"{Path(name).name} ({number})" for number, name in enumerate(given, 1)]
+    return [f"{path[-1]} ({number})" for number, path in enumerate(paths, 1)]
+
+
+def _named_parts(name: str) -> tuple[str, ...]:
+    """Of a path or a repository, without a last part that says what it is and not which."""
+    parts = Path(name).parts or (name,)
+    while len(parts) > 1 and parts[-1] in _NO_NAMES:
+        parts = parts[:-1]
+    return parts
 
 
 def _summary(names: Sequence[str], columns: Sequence[_Column]) -> str:
@@ -198,6 +211,22 @@ def _summary(names: Sequence[str], columns: Sequence[_Column]) -> str:
     verdicts = [fold(c.verdict for c in column.criteria) for column in columns]
     pairs = zip(names, verdicts, strict=True)
     return "; ".join(f"{name}: {verdict.value}" for name, verdict in pairs)
+
+
+def _next_steps(
+    names: Sequence[str], columns: Sequence[_Column], verdict: Verdict
+) -> tuple[str, ...]:
+    """Changes that pass where it does not; without any, the page of the rule that fired."""
+    if verdict not in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+        return ()
+    steps = []
+    for name, column in zip(names, columns, strict=True):
+        if fold(c.verdict for c in column.criteria) not in (Verdict.PASS, Verdict.SKIPPED):
+            owner = f"{name} " if len(columns) > 1 else "it "
+            good = [item for item in column.selection.changes if item.verdict is Verdict.PASS]
+            steps += [f"{owner}passes with {item.change}" for item in good[:2]]
+    rules = [item.rule for column in columns for item in column.findings]
+    return tuple(steps[:_STEPS]) or tuple(f"sparkproof explain {rule}" for rule in rules[:1])
 
 
 def _prefixed_criterion(item: Criterion, name: str) -> Criterion:
@@ -212,12 +241,13 @@ def _findings(names: Sequence[str], columns: Sequence[_Column]) -> tuple[Finding
             shared.setdefault((finding.rule, finding.message), []).append((name, finding))
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     ordered = sorted(shared.values(), key=lambda group: rank[group[0][1].severity])
-    return tuple(_joined(group, several=len(columns) > 1) for group in ordered)
+    return tuple(_joined(group, len(columns)) for group in ordered)
 
 
-def _joined(group: Sequence[tuple[str, Finding]], *, several: bool) -> Finding:
+def _joined(group: Sequence[tuple[str, Finding]], columns: int) -> Finding:
+    """One finding; without the names where every column has it of the same layers."""
     first = group[0][1]
-    if not several:
+    if len({name for name, _ in group}) == columns and len({f.subject for _, f in group}) == 1:
         return first
     subjects = (f"{name}: {item.subject}" if item.subject else name for name, item in group)
     evidence = tuple(dict.fromkeys(found for _, item in group for found in item.evidence))
