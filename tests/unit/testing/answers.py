@@ -26,14 +26,15 @@ class Told(NamedTuple):
     events: list[Event]
 
 
-def choice(text: str, chat: bool, whole: bool) -> dict[str, Any]:
+def choice(text: str, chat: bool, whole: bool, by_id: bool = False) -> dict[str, Any]:
+    names = [f"token_id:{ord(c)}" if by_id else c for c in text]
     found: dict[str, Any] = {"index": 0, "finish_reason": None, "token_ids": [ord(c) for c in text]}
     if chat:
-        rows = [{"token": c, "logprob": -1.0, "bytes": [], "top_logprobs": [{}]} for c in text]
+        rows = [{"token": c, "logprob": -1.0, "bytes": [], "top_logprobs": [{}]} for c in names]
         part = {"content": text}
         return found | {"logprobs": {"content": rows}, "message" if whole else "delta": part}
-    tops = [{c: -1.0} for c in text]
-    columns = {"tokens": list(text), "token_logprobs": [-1.0] * len(text), "top_logprobs": tops}
+    tops = [{c: -1.0} for c in names]
+    columns = {"tokens": names, "token_logprobs": [-1.0] * len(text), "top_logprobs": tops}
     return found | {"text": text, "logprobs": columns | {"text_offset": list(range(len(text)))}}
 
 
@@ -41,11 +42,11 @@ def usage(count: int) -> dict[str, int]:
     return {"prompt_tokens": 5, "completion_tokens": count, "total_tokens": count + 5}
 
 
-def stream(pieces: Sequence[str], chat: bool = False) -> list[Event]:
+def stream(pieces: Sequence[str], chat: bool = False, by_id: bool = False) -> list[Event]:
     made, count = [], 0
     for piece in pieces:
         count += len(piece)
-        body = {"choices": [choice(piece, chat, False)], "usage": usage(count)}
+        body = {"choices": [choice(piece, chat, False, by_id)], "usage": usage(count)}
         made.append(Event("{}", body))
     return [*made, Event("{}", {"choices": [], "usage": usage(count)}), Event(DONE, None)]
 

@@ -18,6 +18,9 @@ UNLIKELY_NATS = -9.0
 """That of the token which stood there before."""
 
 
+_BY_ID = "token_id:"  # how vLLM spells a token where `return_tokens_as_token_ids` is asked for
+
+
 class Spot(NamedTuple):
     """A text of a choice: `holder[key]`; `channel` tells it from the choice's others."""
 
@@ -214,6 +217,8 @@ def _splice(exchange: Exchange, choice: dict[str, Any], tokens: Tokens) -> None:
     told = choice.get("logprobs")
     if not isinstance(told, dict):
         return
+    if any(text.startswith(_BY_ID) for text in logprob_texts(choice)):
+        tokens = tokens._replace(texts=[f"{_BY_ID}{number}" for number in tokens.ids])
     if isinstance(told.get("tokens"), list):
         _splice_columns(told, part, tokens.texts)
     elif isinstance(told.get("content"), list):

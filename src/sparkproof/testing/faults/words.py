@@ -14,7 +14,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+){2,}")
 _OPEN_VERSION = re.compile(r"[\d.]+\Z")
 _KEY = re.compile(r'"([^"\\\n]{2,64})"(?=\s*:)')
 _OPEN_KEY = re.compile(r'"[^"\\\n]{0,64}(?:"\s{0,8})?\Z')
-_WORD = re.compile(r"\s*\S+")
+_PIECE = re.compile(r"\s?\w+|\s?[^\w\s]|\s")
 _REACH = 12
 
 
@@ -151,12 +151,12 @@ class MutateKey(WordFault, frozen=True, kw_only=True):
 
 
 class Repeat(WordFault, frozen=True, kw_only=True):
-    """From some token on the same one comes again and again."""
+    """From some word or sign on the same one comes again and again."""
 
     name: ClassVar[str] = "repeat"
-    about: ClassVar[str] = "repeats one token to the end, after so many good ones"
-    main: ClassVar[str] = "tokens"
-    tokens: Count = 8
+    about: ClassVar[str] = "repeats one word or sign to the end, after so many good ones"
+    main: ClassVar[str] = "pieces"
+    pieces: Count = 8
 
     def editor(self, exchange: Exchange) -> Editor:
         """As `WordFault.editor`."""
@@ -165,8 +165,8 @@ class Repeat(WordFault, frozen=True, kw_only=True):
 
         def look(text: str, _last: bool) -> Look:
             nonlocal seen, piece
-            words = [text] if exchange.streamed else _WORD.findall(text)
-            good = words[: max(0, self.tokens - seen)]
+            words = _PIECE.findall(text)
+            good = words[: max(0, self.pieces - seen)]
             seen += len(words)
             piece = good[-1] if good else piece
             place = len("".join(good))
