@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sparkproof.core.memory_plan import BudgetLine, KvPlan, MemoryPlan, Phase
+from sparkproof.core.observations.state_layout import StateKind
 from sparkproof.core.results.fit import FitResult
-from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.lines import Cell, Line, Span, Style, Verbatim, heading, line, table
+from sparkproof.render.page import page_width
 
 _GIB = 1 << 30
-_WIDTH = 56
+_WIDEST, _BESIDE_BARS, _OVERFLOW = 56, 54, 4
+"""Columns of a bar, of what stands beside it, and of what does not fit into the memory."""
+_RECURRENT = frozenset(kind.value for kind in StateKind if kind.recurrent)
 _SIGNS = {
     "os": "s",
     "server": "s",
@@ -28,10 +32,21 @@ _SIGNS = {
     "kv": "K",
     "graphs": "g",
 }
-_LEGEND = (
-    "W weights  D drafter  K KV cache  a activations and growth  n outside torch  g graphs"
-    "  s system  T other servers  p staging  j compilers  t tuning  R request  . free"
-)
+_LEGEND = {
+    "W": "weights",
+    "D": "drafter",
+    "K": "KV cache",
+    "a": "activations and growth",
+    "n": "outside torch",
+    "g": "graphs",
+    "s": "system",
+    "T": "other servers",
+    "p": "staging",
+    "j": "compilers",
+    "t": "tuning",
+    "R": "request",
+    ".": "free",
+}
 
 
 def render_fit(result: FitResult) -> list[Line]:
@@ -62,7 +77,7 @@ def _pool(result: FitResult) -> list[Line]:
             str(group.layers),
             f"{group.block_tokens:,}",
             f"{group.page_bytes:,} B",
-            str(group.blocks_per_request),
+            f"{group.blocks_per_request:,}",
         )
         for group in plan.groups
     ]
@@ -116,7 +131,7 @@ def _pool_rows(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
 
 
 def _is_state(kinds: tuple[str, ...]) -> bool:
-    return any("attention" not in kind and "mla" not in kind for kind in kinds)
+    return not _RECURRENT.isdisjoint(kinds)
 
 
 def _budget(memory: MemoryPlan) -> list[Line]:
@@ -141,17 +156,22 @@ def _line_row(item: BudgetLine) -> tuple[Cell, ...]:
 
 def _phases(memory: MemoryPlan) -> list[Line]:
     tightest = memory.tightest
-    lines = [heading("phases", f"one column is {memory.total_bytes / _GIB / _WIDTH:.1f} GiB")]
+    room = page_width() - _BESIDE_BARS
+    full = any(phase.free_bytes < 0 for phase in memory.phases)
+    width = min(_WIDEST, room - _OVERFLOW - 1 if full else room)
+    bars = [bar(phase, memory.total_bytes, width) for phase in memory.phases]
+    lines = [heading("phases", f"one column is {memory.total_bytes / _GIB / width:.1f} GiB")]
     lines += table(
         (
             phase.title,
-            Span(bar(phase, memory.total_bytes), _bar_style(phase)),
+            Verbatim(drawn, _bar_style(phase)),
             Span(f"{_gib(phase.free_bytes)} free", _bar_style(phase)),
             Span("tightest" if phase.name == tightest.name else "", Style.STRONG),
         )
-        for phase in memory.phases
+        for phase, drawn in zip(memory.phases, bars, strict=True)
     )
-    lines.append(line(Span(f"  {_LEGEND}", Style.DIM)))
+    signs = "  ".join(f"{sign} {word}" for sign, word in _LEGEND.items() if sign in "".join(bars))
+    lines.append(line(Span(f"  {signs}", Style.DIM)))
     lines.append(line(f"  tightest: {tightest.title}; to widen it, {tightest.turn_down}"))
     return lines
 
@@ -162,17 +182,17 @@ def _bar_style(phase: Phase) -> Style:
     return Style.WARN if phase.low_free_bytes < 0 else Style.PLAIN
 
 
-def bar(phase: Phase, total_bytes: int) -> str:
+def bar(phase: Phase, total_bytes: int, width: int = _WIDEST) -> str:
     """The uses of one phase, a letter per share; what does not fit stands after ``|``."""
-    column = total_bytes / _WIDTH
+    column = total_bytes / width
     text, edge = "", 0.0
     for name, size in phase.uses.items():
         edge += max(size, 0)
         sign = "T" if name.startswith("tenant ") else _SIGNS.get(name, "?")
         text += sign * (round(edge / column) - len(text))
-    if len(text) <= _WIDTH:
-        return text + "." * (_WIDTH - len(text))
-    return f"{text[:_WIDTH]}|{text[_WIDTH : _WIDTH + 16]}"
+    if len(text) <= width:
+        return text + "." * (width - len(text))
+    return f"{text[:width]}|{text[width : width + _OVERFLOW]}"
 
 
 def _starts(result: FitResult) -> list[Line]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import msgspec
 
 from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.memory_plan import KvPlan, MemoryPlan
+from sparkproof.core.redaction import redact_arguments
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult, StartStep
 from sparkproof.core.unknown import Unknown
@@ -89,8 +92,15 @@ def _host(case: FitCase) -> Host:
         used_bytes=used,
         tenants={name: int(size * GIB) for name, size in case.request.tenants.items()},
         jobs=case.request.jobs,
-        measured="MemTotal less MemAvailable" if case.available_bytes is not None else "",
+        measured=_measured(case),
     )
+
+
+def _measured(case: FitCase) -> str:
+    if case.available_bytes is None:
+        return ""
+    here = f", {', '.join(case.running)} among it" if case.running else ""
+    return f"MemTotal less MemAvailable{here}"
 
 
 def _memory(case: FitCase, shape: KvShape) -> tuple[Budget | None, MemoryPlan | None]:
@@ -275,7 +285,22 @@ def _either(less: str, more: str) -> str:
 
 def _next_steps(case: FitCase, memory: MemoryPlan | None) -> tuple[str, ...]:
     if memory is None:
-        return ("sparkproof fit … --weights-gib GIB    adds the budget and its phases",)
+        return (f"{_again(case, '--weights-gib GIB')}  # adds the budget and its phases",)
     if case.available_bytes is None and case.unified:
-        return ("sparkproof fit … --meminfo FILE    takes the box as it is, not the usual one",)
+        told = "takes the box as it is, not the usual one"
+        return (f"{_again(case, '--meminfo FILE')}  # {told}",)
     return ()
+
+
+def _again(case: FitCase, option: str) -> str:
+    """What was asked, once more with an option in front of the flags."""
+    asked = case.request
+    words = ["sparkproof fit", quote(asked.reference or asked.checkpoint), option]
+    for name, value in (
+        ("--vllm", asked.version),
+        ("--kv-gib", asked.kv_gib),
+        ("--weights-gib", asked.weights_gib),
+    ):
+        words += [name, quote(str(value))] if value else []
+    own = () if asked.reference else redact_arguments(asked.argv)
+    return " ".join((*words, *(("--", *map(quote, own)) if own else ())))

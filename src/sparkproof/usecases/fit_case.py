@@ -9,6 +9,7 @@ import msgspec
 
 from sparkproof.adapters.files import is_there
 from sparkproof.adapters.meminfo import is_spark, read_meminfo
+from sparkproof.adapters.processes import find_servers
 from sparkproof.checkpoint.state_layout import read_state_layout
 from sparkproof.core.errors import UsageError
 from sparkproof.core.observations.state_layout import StateLayout
@@ -51,6 +52,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sequences, length: what to solve for; 0 for one request of the full context.
         typical_length: tokens that traffic uses; 0 where not told.
         jobs: compiler jobs at a cold start; 0 for a warm one.
+        reference: the deployment it was taken from, for what to type next; "" for none.
     """
 
     checkpoint: str
@@ -70,10 +72,15 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     length: int = 0
     typical_length: int = 0
     jobs: int = 0
+    reference: str = ""
 
 
 class FitCase(msgspec.Struct, frozen=True):
-    """Everything read and resolved."""
+    """Everything read and resolved.
+
+    Attributes:
+        running: servers seen on this box, where it is the one that is asked about.
+    """
 
     request: FitRequest
     args: ServeArgs
@@ -87,6 +94,7 @@ class FitCase(msgspec.Struct, frozen=True):
     total_bytes: int
     available_bytes: int | None
     unknowns: tuple[Unknown, ...]
+    running: tuple[str, ...] = ()
 
     def shape(self, args: ServeArgs | None = None, *, newer: bool = False) -> KvShape:
         """The pool's cut, by the older or the newer neighbour's rules."""
@@ -117,7 +125,7 @@ def read_case(request: FitRequest) -> FitCase:
     device, total, available, unified = _device(request)
     return FitCase(
         request, args, layout, draft_layout, files, drafter, choice, device, unified, total,
-        available, tuple(unknowns),
+        available, tuple(unknowns), () if available is None or request.meminfo else find_servers(),
     )  # fmt: skip
 
 
@@ -200,4 +208,9 @@ def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitReque
         "jobs": int(jobs) if jobs.isdigit() else 0,
     }
     stated = {key: value for key, value in given.items() if value not in (None, "", 0, {}, "gb10")}
-    return FitRequest(checkpoint=deployment.checkpoint, argv=deployment.args, **(own | stated))
+    return FitRequest(
+        checkpoint=deployment.checkpoint,
+        argv=deployment.args,
+        **(own | stated),
+        reference=reference,
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -12,6 +14,7 @@ from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
 from sparkproof.core.verdict import Verdict
+from sparkproof.render.fit_html import fit_page
 from sparkproof.render.fit_text import render_fit
 from sparkproof.render.lines import plain_text
 from sparkproof.usecases.fit import FitRequest, fit, fit_request
@@ -65,6 +68,33 @@ def test_the_phases_are_drawn() -> None:
     assert "kernels compile" in text
     assert "WWWW" in text
     assert "tightest" in text
+
+
+def test_states_are_spoken_of_only_where_layers_keep_some() -> None:
+    sliding = ask(checkpoint=str(CONFIGS / "cpu-qwen3.json"), argv=(), kv_gib=1.0)
+    assert ", states " not in plain_text(render_fit(answer(sliding)))
+    assert ", states " in plain_text(render_fit(answer(ask(argv=(), kv_gib=7.15))))
+
+
+def test_what_to_type_next_can_be_typed() -> None:
+    (step,) = ask(kv_gib=7.15).next_steps
+    command, _, note = step.partition("  # ")
+    words = shlex.split(command)
+    assert words[:5] == ["sparkproof", "fit", Q36, "--weights-gib", "GIB"]
+    assert words[words.index("--") + 1 :] == list(GUIDE)
+    assert note == "adds the budget and its phases"
+
+
+def test_the_page_shows_every_phase_stacked() -> None:
+    report = ask(weights_gib=21.96, jobs=8)
+    page = fit_page(report)
+    memory = answer(report).memory
+    assert memory is not None
+    root = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + 6])
+    told = [item.text or "" for item in root.iter() if item.tag.endswith("title")]
+    assert len(told) == sum(len(phase.uses) for phase in memory.phases)
+    assert any(text.endswith("weights 21.96 GiB") for text in told)
+    assert "<script" not in page
 
 
 def test_a_release_between_two_examined_ones_asks_both() -> None:

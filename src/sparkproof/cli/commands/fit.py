@@ -44,6 +44,9 @@ def _tenants(
 @click.option("--length", type=click.IntRange(1), default=None, help="Tokens of each of them.")
 @click.option("--typical-length", type=click.IntRange(1), default=None, help="Tokens traffic uses.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Compiler jobs at a cold start.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the bars."
+)
 @device_option
 @output_options
 def command(
@@ -54,6 +57,7 @@ def command(
     sequences: int | None,
     length: int | None,
     typical_length: int | None,
+    html: Path | None,
     as_json: bool,
     verbose: bool,
     **given: object,
@@ -76,4 +80,10 @@ def command(
         typical_length=typical_length or 0,
         **given,
     )
-    raise SystemExit(emit(fit(request), render_fit, as_json=as_json, verbose=verbose))
+    report = fit(request)
+    if html is not None:
+        from sparkproof.adapters.files import write_file  # noqa: PLC0415
+        from sparkproof.render.fit_html import fit_page  # noqa: PLC0415
+
+        write_file(html, fit_page(report))
+    raise SystemExit(emit(report, render_fit, as_json=as_json, verbose=verbose))
