@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sparkproof.facts import book
+from sparkproof.facts.field_records import known_issues
 
 _RULE = re.compile(r"[a-z][a-z0-9]*/[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _UNDATED = {"glossary.toml"}
@@ -93,6 +94,22 @@ def test_a_rule_lies_where_its_id_says(repository: Any) -> None:
         assert not rule.title.endswith(".")
         assert len(rule.explain.split()) > 5, rule.id
         assert rule.remedy.strip(), rule.id
+
+
+_IDENTIFIER = re.compile(r"[^A-Za-z]|[A-Z]\w*[A-Z0-9_]|CUDA|Marlin|FlashInfer")
+
+
+def test_a_remedy_is_written_as_messages_are() -> None:
+    told = [(rule.id, rule.remedy) for rule in book.rules().values()]
+    told += [(item.record.id, item.record.remedy) for item in known_issues()]
+    told += [(item.id, row) for item in book.signatures().values() for row in item.remedy]
+    wrong = [
+        (name, text)
+        for name, text in told
+        if (text[:1].isupper() and not _IDENTIFIER.match(text))
+        or (text.rstrip().endswith(".") and not text.rstrip().endswith("..."))
+    ]
+    assert wrong == []
 
 
 def _called(node: ast.Call) -> str:
