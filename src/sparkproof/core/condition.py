@@ -63,7 +63,8 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="gate"):
     Attributes:
         name: ``package:P`` importable, ``tool:T`` on PATH, ``symbol:MODULE:NAME`` present in a
             third-party module, ``op:O`` compiled operator says yes, ``library:PATH`` loads,
-            ``call:TEXT`` a third-party call that returns something true.
+            ``call:TEXT`` a third-party call that returns something true, ``call:FUNCTION:TEXT``
+            a test of what one returns, in that function of the release.
     """
 
     name: str

@@ -102,6 +102,8 @@ class ReleaseLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Functions that register every option of ``vllm serve``, newest first."""
     server_application: tuple[str, ...]
     """Functions that build the server's application, newest first."""
+    quant_keys: str
+    """``module:Class`` of the constants that name quantization schemes."""
 
 
 @cache
@@ -109,3 +111,18 @@ def load_release_layout() -> ReleaseLayout:
     """The hints as shipped."""
     data = files("sparkproof.facts").joinpath("data/release/layout.toml").read_bytes()
     return msgspec.toml.decode(data, type=ReleaseLayout)
+
+
+class ForeignConstants(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Constants of other packages by dotted name, with what they hold."""
+
+    source: str
+    checked: date
+    constants: dict[str, str | int | bool]
+
+
+@cache
+def foreign_constants() -> dict[str, str | int | bool]:
+    """The constants as shipped."""
+    data = files("sparkproof.facts").joinpath("data/release/foreign.toml").read_bytes()
+    return msgspec.toml.decode(data, type=ForeignConstants).constants

@@ -11,6 +11,7 @@ from sparkproof.core.observations.release_surface import (
     Oracle,
     Pinned,
     Predicate,
+    QuantKey,
     ReleaseSurface,
     Source,
 )
@@ -22,6 +23,7 @@ from sparkproof.release.oracles import OracleReader
 from sparkproof.release.parts import PartReader, Parts
 from sparkproof.release.pinned import read_pinned
 from sparkproof.release.pins import BOX, Metadata, read_metadata
+from sparkproof.release.quant_keys import read_quant_keys
 from sparkproof.release.reading import guarded, read_predicate
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.modules import ModuleTable
@@ -106,6 +108,7 @@ class _SurfaceReader:
             oracles=oracles,
             predicates=predicates,
             pinned=pinned,
+            quant_keys=self._quant_keys(),
             options=options,
             env=env,
             env_names=tuple(item.name for item in env),
@@ -161,6 +164,14 @@ class _SurfaceReader:
         found = [read_pinned(self._session, item) for item in layouts]
         self._unknowns.extend(item for item in found if isinstance(item, Unknown))
         return tuple(item for item in found if isinstance(item, Pinned))
+
+    def _quant_keys(self) -> tuple[QuantKey, ...]:
+        try:
+            with guarded("quantization keys"):
+                return read_quant_keys(self._session)
+        except FormatError as error:
+            self._unknowns.append(Unknown.from_error(error, "release/quant-keys"))
+            return ()
 
     def _predicates(self) -> tuple[Predicate, ...]:
         found: list[Predicate] = []

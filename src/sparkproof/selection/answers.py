@@ -41,7 +41,7 @@ from sparkproof.core.results.release import BackendRow, DeviceAnswer, OracleView
 from sparkproof.selection.context import Context
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.selection.schemes import WORDS, SchemeWords
-from sparkproof.selection.settings import layer_settings
+from sparkproof.selection.settings import layer_settings, with_key_parts
 
 _MODEL = CheckpointProfile(
     name="",
@@ -146,6 +146,7 @@ def describe_oracles(
         devices = attention if oracle.flag == "--attention-backend" else {}
         for case in cases_of(oracle.id):
             settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
+            settings = with_key_parts(settings, surface)
             context = _Remembering(surface, capability, settings, gates, {})
             wanted = devices if rows else None
             found.append(_describe(oracle, case, context, open_context, wanted))

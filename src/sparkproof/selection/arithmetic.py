@@ -18,6 +18,20 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }
 
 
+def difference(formula: str, settings: Mapping[str, Scalar]) -> bool | None:
+    """Whether the sides of a difference of two settings differ; None where one is not known."""
+    try:
+        node = ast.parse(formula, mode="eval").body
+    except (SyntaxError, RecursionError, ValueError):
+        return None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+        return None
+    names = [ast.unparse(side) for side in (node.left, node.right)]
+    if any(name not in settings for name in names):
+        return None
+    return settings[names[0]] != settings[names[1]]
+
+
 def work_out(formula: str, settings: Mapping[str, Scalar]) -> int | None:
     """The number that a formula over settings comes to, None where one of them is not known."""
     try:

@@ -27,7 +27,7 @@ from sparkproof.core.condition import (
 )
 from sparkproof.core.finding import Confidence
 from sparkproof.core.observations.release_surface import Decision, Predicate, ReleaseSurface
-from sparkproof.selection.arithmetic import work_out
+from sparkproof.selection.arithmetic import difference, work_out
 from sparkproof.selection.request import GateAnswers
 from sparkproof.selection.settings import Settings
 from sparkproof.selection.words import say
@@ -95,7 +95,10 @@ class Context:
             return Tri.of(compare(self.settings[path], item.op, item.value))
         if path.startswith("("):
             number = work_out(path, self.settings)
-            return Tri.UNKNOWN if number is None else Tri.of(compare(number, item.op, item.value))
+            if number is not None:
+                return Tri.of(compare(number, item.op, item.value))
+            differ = difference(path, self.settings) if item.op == "==" else None
+            return Tri.UNKNOWN if differ is None else Tri.of(not differ)
         if item.op == "==" and item.value is None:
             inside = f"{path}."
             return Tri.NO if any(key.startswith(inside) for key in self.settings) else Tri.UNKNOWN

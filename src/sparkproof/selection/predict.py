@@ -16,7 +16,7 @@ from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.selection.context import Context
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.schemes import oracle_of
-from sparkproof.selection.settings import layer_settings, linear_choice
+from sparkproof.selection.settings import layer_settings, linear_choice, with_key_parts
 from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
@@ -43,7 +43,7 @@ def predict(
     """The pick for one layer format."""
     if layer.scheme is QuantScheme.UNQUANTIZED and layer.layer_class is not LayerClass.EXPERTS:
         return _plain(layer)
-    settings = layer_settings(layer, profile, choices)
+    settings = with_key_parts(layer_settings(layer, profile, choices), surface)
     context = Context(surface, capability, settings, gates or {}, dict(choices.env))
     return _Predictor(context, layer, choices, profile.quant_method).run(
         oracle_of(layer), str(layer.layer_class)

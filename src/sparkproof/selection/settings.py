@@ -8,6 +8,7 @@ from sparkproof.core.observations.checkpoint_profile import (
     LayerFormat,
     QuantScheme,
 )
+from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.observations.state_layout import StateKind, StateLayout
 from sparkproof.facts.model_traits import settings_of
 from sparkproof.selection.request import Choices
@@ -30,6 +31,12 @@ _SHAPES = {
     "Channel": "per_channel",
     "128": "per_group",
 }
+_KEYS = tuple(
+    f"{owner}{role}{kind}"
+    for owner, kind in (("", "_key"), ("", "_quant_key"), ("linear.", "_quant_key"))
+    for role in ("weight", "activation")
+)
+"""Under which names a quantization key is asked about."""
 _NEVER = (
     "use_sparse",
     "use_mla",
@@ -84,6 +91,16 @@ def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choi
     settings["vllm_config.model_config.hf_text_config.model_type"] = _text_model(profile, choices)
     settings.update(choices.settings)
     return settings
+
+
+def with_key_parts(settings: Settings, surface: ReleaseSurface) -> Settings:
+    """The same with what the named quantization keys are made of, as the release says it."""
+    parts = {item.name: item.parts for item in surface.quant_keys}
+    found = dict(settings)
+    for path in _KEYS:
+        for name, value in parts.get(str(settings.get(path)), ()):
+            found[f"{path}.{name}"] = value
+    return found
 
 
 def _text_model(profile: CheckpointProfile, choices: Choices) -> str:

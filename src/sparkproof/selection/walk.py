@@ -19,6 +19,7 @@ from sparkproof.core.condition import (
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.release_surface import Attempt, Branch, Oracle
 from sparkproof.core.prediction import Outcome, Step
+from sparkproof.facts.gate_questions import find_question, split_question
 from sparkproof.selection.context import Context
 
 MAX_BLAMED = 4
@@ -108,11 +109,21 @@ def name_gates(gates: tuple[str, ...]) -> str:
 
 def _gate(name: str) -> str:
     """A gate's name; of a test that was not read its text, with its place where it has one."""
+    if name.startswith("call:"):
+        return _asked_outside(name)
     if not name.startswith("unread:"):
         return name
     _, where, line, text = name.split(":", 3)
     place = f" ({where}:{line})" if where else ""
-    return f"the unread test `{text.replace('()()', '()')}`{place}"
+    return f"the unread test `{text}`{place}"
+
+
+def _asked_outside(name: str) -> str:
+    """``has_nvidia_artifactory(): whether …``, or the test that it makes."""
+    function, test = split_question(name)
+    known = find_question(name)
+    told = known.asks if known is not None else f"`{test}`"
+    return f"{function}(): {told}" if function else name
 
 
 def _taken(attempt: Attempt, context: Context, *, after_open: bool) -> Step:

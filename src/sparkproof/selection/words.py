@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sparkproof.core.condition import (
     DeviceTest,
     EnvTest,
@@ -18,6 +20,7 @@ _FAILED = {
     "endswith": "does not end with",
     "contains": "does not contain",
 }
+_DIFFERENCE = re.compile(r"\((\S+) - (\S+)\)")
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -28,6 +31,10 @@ def say(leaf: DeviceTest | Gate | EnvTest | Setting, *, held: bool) -> str:
     if isinstance(leaf, Gate):
         return leaf.name if held else f"not {leaf.name}"
     name = leaf.name if isinstance(leaf, EnvTest) else leaf.path
+    sides = _DIFFERENCE.fullmatch(name)
+    if sides and leaf.value == 0 and leaf.op in ("==", *_OPPOSITE):
+        sign = leaf.op if leaf.op != "==" else "is"
+        return f"{sides[1]} {sign if held else _OPPOSITE.get(leaf.op, 'is not')} {sides[2]}"
     if leaf.op in ("truthy", "set"):
         plain = "is set" if isinstance(leaf, EnvTest) else "is on"
         return f"{name} {plain if held else plain.replace('is', 'is not')}"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from sparkproof.core.delivery import Route
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
-from sparkproof.core.prediction import How
+from sparkproof.core.prediction import How, Prediction
 from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.backend import Means, Speed
+from sparkproof.facts.gate_questions import find_question
 from sparkproof.usecases.prove_roles import ARCHITECTURE, DRAFT_REFUSED, KV_CACHE
 from sparkproof.usecases.prove_summary import when
 
@@ -69,11 +72,19 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
     elif layer.subject in _REFUSED:
         yield _finding(_REFUSED[layer.subject], Severity.ERROR, layer, layer.reason, ())
     elif layer.verdict is Verdict.INCONCLUSIVE and not layer.deliveries:
-        yield _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())
+        found = _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())
+        yield msgspec.structs.replace(found, remedy=_ways_out(prediction))
     if layer.speed == Speed.EMULATION.value:
         yield _finding("select/emulation", Severity.WARNING, layer, f"runs on {layer.backend}", ())
     for delivery in layer.deliveries:
         yield from _delivery(layer, delivery, branch)
+
+
+def _ways_out(prediction: Prediction | None) -> str:
+    """How the questions are settled that a pick hangs on, as far as that is known."""
+    steps = prediction.steps if prediction is not None else ()
+    known = [find_question(gate) for step in steps for gate in step.gates]
+    return "; ".join(dict.fromkeys(item.remedy for item in known if item is not None))
 
 
 def _delivery(layer: LayerProof, item: Delivery, branch: Branch) -> Iterator[Finding]:

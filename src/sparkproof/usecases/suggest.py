@@ -20,6 +20,7 @@ from sparkproof.core.verdict import Criterion, Verdict, fold
 from sparkproof.facts.advice import Purpose, parsers_of, purposes
 from sparkproof.facts.book import find_device
 from sparkproof.facts.fallback import fallbacks
+from sparkproof.facts.gate_questions import find_question
 from sparkproof.recipe.deployment_write import write_deployment
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
@@ -125,20 +126,28 @@ def _try_all(
     """Candidates until one passes; the best of them comes last.
 
     What is wished for comes first, so a pass at a price (compiled at first use, say) is taken and
-    its price told. Ways out are tried where everything plain fails.
+    its price told. Ways out are tried where everything plain fails, or hangs
+    on something that they avoid.
     """
     tried: list[_Candidate] = []
     for wishes in _wishes(checkpoint, purpose):
         tried.append(_prove(wanted, purpose, checkpoint, side, wishes))
         if tried[-1].verdict is Verdict.PASS:
             return tried
-    if all(item.verdict is Verdict.FAIL for item in tried):
+    if all(item.verdict is Verdict.FAIL or _hangs(item.branches) for item in tried):
         for wishes in _ways_out([item.wishes for item in tried], side):
             tried.append(_prove(wanted, purpose, checkpoint, side, wishes))
             if tried[-1].verdict is Verdict.PASS:
                 return tried
-    best = min(tried, key=lambda item: _RANK.index(item.verdict))
+    best = min(tried, key=lambda item: (_RANK.index(item.verdict), _hangs(item.branches)))
     return [*(item for item in tried if item is not best), best]
+
+
+def _hangs(branches: Sequence[Branch]) -> bool:
+    """Whether some pick hangs on a question that an operator has a way around."""
+    found = [layer.prediction for branch in branches for layer in branch.layers]
+    open_ones = [item for item in found if item and not item.selected and not item.error]
+    return any(find_question(g) for item in open_ones for step in item.steps for g in step.gates)
 
 
 def _wishes(checkpoint: ReadCheckpoint, purpose: Purpose) -> Iterator[Wishes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkproof.core.condition import DeviceTest, EnvTest, Gate, Setting
+from sparkproof.selection.walk import name_gates
 from sparkproof.selection.words import say
 
 
@@ -28,8 +29,18 @@ from sparkproof.selection.words import say
             "kv does not start with `fp8`",
         ),
         (Gate("op:x"), "op:x", "not op:x"),
+        (Setting("(a.b - c[0])", "<", 0), "a.b < c[0]", "a.b >= c[0]"),
+        (Setting("(a - b)", "==", 0), "a is b", "a is not b"),
     ],
 )
 def test_say(leaf: DeviceTest | EnvTest | Setting | Gate, held: str, failed: str) -> None:
     assert say(leaf, held=True) == held
     assert say(leaf, held=False) == failed
+
+
+def test_a_question_to_the_outside_is_named_by_its_function() -> None:
+    told = name_gates(("call:has_nvidia_artifactory:requests.get(x).status_code == 200",))
+    assert told.startswith("depends on has_nvidia_artifactory(): whether NVIDIA's store")
+    unknown = name_gates(("call:Sled.is_new:dogs.count() == 2",))
+    assert unknown == "depends on Sled.is_new(): `dogs.count() == 2`"
+    assert name_gates(("call:b12x.is_supported()",)) == "depends on call:b12x.is_supported()"

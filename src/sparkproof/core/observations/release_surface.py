@@ -38,6 +38,7 @@ __all__ = [
     "Pin",
     "Pinned",
     "Predicate",
+    "QuantKey",
     "ReleaseSurface",
     "Source",
 ]
@@ -174,6 +175,17 @@ class Pinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
+class QuantKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A constant by which selection functions name a scheme, e.g. ``kNvfp4Static``.
+
+    Attributes:
+        parts: what it is made of, by dotted path, e.g. ``scale.group_shape.row``.
+    """
+
+    name: str
+    parts: tuple[tuple[str, Scalar], ...]
+
+
 class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One command-line option of ``vllm serve`` and the values it takes.
 
@@ -267,6 +279,7 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
     oracles: tuple[Oracle, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     pinned: tuple[Pinned, ...] = ()
+    quant_keys: tuple[QuantKey, ...] = ()
     options: tuple[Option, ...] = ()
     env: tuple[EnvVariable, ...] = ()
     env_names: tuple[str, ...] = ()

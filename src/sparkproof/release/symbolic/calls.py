@@ -218,6 +218,7 @@ def follow(function: FuncValue, bound: list[tuple[str, Value]], frame: Frame) ->
         owner=function.owner,
         dynamic=function.bound,
         depth=frame.depth + 1,
+        function=function.symbol,
     )
     if inner.dynamic is None and function.owner is not None and bound:
         inner.dynamic = bound[0][1]

@@ -105,7 +105,28 @@ def _find_member(
         for statement in reversed(found[1].body):
             if _defines(statement, wanted):
                 return item, found[0], statement
+        if any(_announces(statement, wanted) for statement in found[1].body):
+            for statement in found[0].tree.body:
+                if _fills_in(statement, item.name, wanted):
+                    return item, found[0], statement
     return None
+
+
+def _announces(statement: ast.stmt, wanted: str) -> bool:
+    """``wanted: ClassVar[…]``, which is given its value behind the class."""
+    return (
+        isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and statement.target.id == wanted
+        and statement.value is None
+    )
+
+
+def _fills_in(statement: ast.stmt, owner: str, wanted: str) -> bool:
+    """``Owner.wanted = …``."""
+    return isinstance(statement, ast.Assign) and any(
+        dotted_name(target) == f"{owner}.{wanted}" for target in statement.targets
+    )
 
 
 def _defines(statement: ast.stmt, wanted: str) -> bool:

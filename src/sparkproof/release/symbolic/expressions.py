@@ -6,7 +6,18 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sparkproof.core.condition import FALSE, TRUE, Condition, Const, all_of, any_of, negate
+from sparkproof.core.condition import (
+    FALSE,
+    TRUE,
+    Condition,
+    Const,
+    Gate,
+    Not,
+    Opaque,
+    all_of,
+    any_of,
+    negate,
+)
 from sparkproof.formats.python_source import brief
 from sparkproof.release.symbolic import classes, lookup
 from sparkproof.release.symbolic.arithmetic import bin_op
@@ -16,6 +27,7 @@ from sparkproof.release.symbolic.trace import if_else
 from sparkproof.release.symbolic.values import (
     NONE,
     ClassValue,
+    Foreign,
     Lit,
     Logic,
     Seq,
@@ -114,10 +126,27 @@ def _compare(node: ast.Compare, frame: Frame) -> Value:
     parts = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = frame.run.evaluate(comparator, frame)
-        parts.append(compare_values(left, op, right))
+        parts.append(_compared(left, op, right, frame, node))
         left = right
     condition = all_of(parts)
     return Lit(condition.value) if isinstance(condition, Const) else Logic(condition)
+
+
+def _compared(
+    left: Value, op: ast.cmpop, right: Value, frame: Frame, node: ast.Compare
+) -> Condition:
+    """A comparison; one that is not understood keeps its place, or asks the outside by name."""
+    found = compare_values(left, op, right)
+    denied = isinstance(found, Not)
+    inner = found.item if isinstance(found, Not) else found
+    if not isinstance(inner, Opaque) or inner.where:
+        return found
+    placed: Condition
+    if any(isinstance(item, Foreign) and "(" in item.name for item in (left, right)):
+        placed = Gate(f"call:{frame.symbol}:{inner.text}")
+    else:
+        placed = Opaque(inner.text, frame.module.path, node.lineno)
+    return negate(placed) if denied else placed
 
 
 def _if_exp(node: ast.IfExp, frame: Frame) -> Value:

@@ -20,6 +20,7 @@ class Frame:
         parent: the frame around a nested function.
         owner: the class in whose body the running function stands.
         dynamic: the class or object that it was called on.
+        function: name of the running function ("" at the top of a module).
     """
 
     run: Run
@@ -29,6 +30,15 @@ class Frame:
     owner: ClassValue | None = None
     dynamic: Value | None = None
     depth: int = 0
+    function: str = ""
+
+    @property
+    def symbol(self) -> str:
+        """The running function, also from inside a comprehension of it."""
+        frame: Frame | None = self
+        while frame is not None and not frame.function:
+            frame = frame.parent
+        return frame.function if frame is not None else ""
 
     def find(self, name: str) -> Value | None:
         """The value of a local or enclosing name."""

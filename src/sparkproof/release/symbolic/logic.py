@@ -140,6 +140,8 @@ def _compare(left: Value, op: str, right: Value) -> Condition:
         return Const(value=scalar_of(left) == scalar_of(right)) if op == "==" else FALSE
     if op == "==" and (left is right or left == right):
         return TRUE
+    if isinstance(left, SettingValue) and isinstance(right, SettingValue):
+        return Setting(f"({left.path} - {right.path})", _ORDER[op], 0)
     return Opaque(f"{text_of(left)} {op} {text_of(right)}")
 
 

@@ -7,6 +7,8 @@ import builtins
 from typing import TYPE_CHECKING
 
 from sparkproof.core.condition import TRUE, Gate
+from sparkproof.facts.release_layout import foreign_constants
+from sparkproof.release.symbolic import constants
 from sparkproof.release.symbolic.classes import (
     class_member,
     decorators,
@@ -137,7 +139,7 @@ def _from_statement(
         return Unread(f"{module.name}.{wanted}", module.path, statement.lineno)
     value = frame.names.get(wanted, before)
     if isinstance(value, Instance | Unread) or (isinstance(value, Foreign) and value.called):
-        return Named(wanted)
+        return Named(wanted, module.name)
     return value
 
 
@@ -168,8 +170,8 @@ def attribute(value: Value, wanted: str, frame: Frame) -> Value:
         if value.name == "vllm.envs" and wanted.isupper():
             return EnvValue(wanted)
         return run.module_name(value.name, wanted)
-    if isinstance(value, Foreign):
-        return Foreign(f"{value.name}{'()' if value.called else ''}.{wanted}")
+    if isinstance(value, Foreign | Named):
+        return _of_constant(value, wanted, frame)
     if isinstance(value, SettingValue):
         return SettingValue(f"{value.path}.{wanted}")
     if isinstance(value, Special):
@@ -187,6 +189,15 @@ def attribute(value: Value, wanted: str, frame: Frame) -> Value:
     if isinstance(value, FuncValue) and wanted == "__name__":
         return Lit(value.node.name)
     return run.unread(f"{_label(value)}.{wanted}", frame)
+
+
+def _of_constant(value: Foreign | Named, wanted: str, frame: Frame) -> Value:
+    """A part of something outside, or of a constant that the artifact makes."""
+    dotted = f"{value.name}.{wanted}"
+    if isinstance(value, Named):
+        return constants.part_of(frame.run, value, wanted) or frame.run.unread(dotted, frame)
+    known = foreign_constants().get(dotted)
+    return Foreign(dotted) if known is None else Lit(known)
 
 
 def _label(value: Value) -> str:

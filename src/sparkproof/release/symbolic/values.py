@@ -105,9 +105,10 @@ class Foreign:
 
 @dataclass(frozen=True)
 class Named:
-    """A module-level constant whose value is not taken apart, e.g. ``kNvfp4Static``."""
+    """A module-level constant that conditions name, e.g. ``kNvfp4Static``, and its module."""
 
     name: str
+    module: str = ""
 
 
 @dataclass(frozen=True)
