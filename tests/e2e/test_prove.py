@@ -25,8 +25,8 @@ Run = Callable[..., "CompletedProcess[bytes]"]
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("wheels")
     found = {}
-    without_quantise = {k: v for k, v in CUDA_13.items() if k != "nvfp4-quantise"}
-    for name, code in (("13", CUDA_13), ("12", CUDA_12), ("less", without_quantise)):
+    without_quantize = {k: v for k, v in CUDA_13.items() if k != "nvfp4-quantize"}
+    for name, code in (("13", CUDA_13), ("12", CUDA_12), ("less", without_quantize)):
         (folder / name).mkdir()
         found[name] = write_small_wheel(folder / name, code)
     found["other"] = write_wheel(folder, "other", "1.0", tag="py3-none-any")
@@ -79,7 +79,7 @@ def test_it_passes_and_leaves_a_receipt_that_verifies(run: Run, wheels: dict[str
         ),
         ("13", (), 0, "without nvcc and ninja: "),
         ("12", TOOLS, 1, "quantizing activations to FP4: nothing in the artifact loads"),
-        ("less", TOOLS, 1, "quantizing activations to FP4: no nvfp4-quantise kernels"),
+        ("less", TOOLS, 1, "quantizing activations to FP4: no nvfp4-quantize kernels"),
         ("13", (*TOOLS, "--", "--moe-backend", "warp"), 1, "invalid choice: 'warp'"),
         ("13", (*TOOLS, "--", "--kv-cache-dtype", "int9"), 1, "No valid attention backend"),
         ("13", (*TOOLS, "--", "--quantization", "fp8"), 3, "`--quantization fp8` is not followed"),

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from sparkproof.usecases.prove_live import LiveRequest, prove_live
 pytestmark = [pytest.mark.e2e, pytest.mark.enable_socket]
 
 CHECKPOINT = Path(__file__).parents[2] / "examples" / "qwen3.6-35b-a3b-w4a4" / "checkpoint"
+SHORT = ("--skip", "soak", "--skip", "bench")
 SAME: dict[str, Any] = {
     "version": "0.33.0",
     "max_model_len": 262144,
@@ -88,13 +90,14 @@ def test_it_chains_every_part_into_one_verdict_one_receipt_and_one_page(
     answer = json.loads(done.stdout)
     parts = parts_of(answer)
     assert parts.pop("bench") in ("pass", "inconclusive")  # the latter on a busy machine
-    assert parts == {"static": "pass", "log": "skipped", "match": "pass", "smoke": "pass"}
+    told = {"static": "pass", "log": "skipped", "match": "pass", "smoke": "pass", "soak": "pass"}
+    assert parts == told
     assert done.returncode in (0, 3)
     assert rules_of(answer) & {"proof/server-differs", "live/unreachable"} == set()
     assert [s["kind"] for s in answer["subjects"]] == ["wheel", "checkpoint", "server"]
     shown = json.loads(run("receipt", "show", "latest", "--json").stdout)
     kept = [p["receipt"] for p in answer["result"]["live"]["parts"] if p["receipt"]]
-    assert len(kept) == 3
+    assert len(kept) == 4
     assert answer["receipt"] in json.dumps(shown)
     stored = [json.loads(p.read_bytes()) for p in (tmp_path / "data").rglob("*.json")]
     (chained,) = [r for r in stored if r.get("hash") == answer["receipt"]]
@@ -121,7 +124,7 @@ def test_what_is_wrong_with_the_server_fails_the_part_that_sees_it(
     run: Run, deployed: tuple[str, ...], behaviour: dict[str, Any], part: str, rule: str
 ) -> None:
     with serve(**behaviour) as server:
-        done = run(*deployed, "--live", server.url, "--quick", "--json")
+        done = run(*deployed, "--live", server.url, "--quick", *SHORT, "--json")
     answer = json.loads(done.stdout)
     assert done.returncode == 1
     assert parts_of(answer)[part] == "fail"
@@ -129,27 +132,41 @@ def test_what_is_wrong_with_the_server_fails_the_part_that_sees_it(
     assert parts_of(answer)["static"] == "pass"
 
 
-def test_a_server_that_dies_between_two_parts_is_told_from_one_never_reached(
-    tmp_path: Path,
+def die(server: StandIn) -> None:
+    server.behaviour.dies_after = 0
+
+
+def start_anew(server: StandIn) -> None:
+    server.started += 60
+
+
+@pytest.mark.parametrize(
+    ("happens", "rule", "told"),
+    [
+        (die, "live/server-died", "the server stopped answering"),
+        (start_anew, "live/restarted", "the server was started anew"),
+    ],
+)
+def test_what_happens_between_two_parts_is_told_and_what_was_done_is_kept(
+    tmp_path: Path, happens: Callable[[StandIn], None], rule: str, told: str
 ) -> None:
     server = StandIn(Behaviour(**SAME))
     box = Box(nvcc=True, ninja=True)
     deployment = Deployment(str(CHECKPOINT), artifact=str(write_small_wheel(tmp_path)), box=box)
 
-    def die_before_the_bench(text: str) -> None:
-        if text.startswith("bench"):
-            server.behaviour.dies_after = 0
+    def say(text: str) -> None:
+        if text.startswith("bench: asking"):
+            happens(server)
 
-    report = prove_live(
-        deployment, LiveRequest("http://x"), port=FakePort(server), say=die_before_the_bench
-    )
+    request = LiveRequest("http://x", quick=True, skip=("soak",))
+    report = prove_live(deployment, request, port=FakePort(server), say=say)
     assert report.result is not None
     assert report.result.live is not None
     bench = report.result.live.parts[-1]
     assert (report.verdict, bench.name, bench.verdict) == (Verdict.FAIL, "bench", Verdict.FAIL)
-    assert bench.summary.startswith("the server stopped answering")
+    assert bench.summary.startswith(told)
     assert report.result.live.smoke is not None
-    assert "live/server-died" in {finding.rule for finding in report.findings}
+    assert rule in {finding.rule for finding in report.findings}
 
 
 def test_nothing_is_measured_after_garbage(run: Run, deployed: tuple[str, ...]) -> None:
@@ -195,7 +212,7 @@ def test_interrupting_keeps_what_was_done(
 ) -> None:
     with serve(ttft_s=0.05, interval_s=0.02) as server:
         process = subprocess.Popen(
-            [str(SCRIPT), *deployed, "--live", server.url, "--json"],
+            [str(SCRIPT), *deployed, "--live", server.url, "--skip", "soak", "--json"],
             env=environment,
             cwd=tmp_path,
             stdout=subprocess.PIPE,

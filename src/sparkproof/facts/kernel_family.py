@@ -15,7 +15,7 @@ class Role(StrEnum):
     """What a family does for a model."""
 
     GEMM = "gemm"
-    QUANTISE = "quantise"
+    QUANTIZE = "quantize"
     ATTENTION = "attention"
     STATE = "state"
     ROUTING = "routing"

@@ -18,7 +18,7 @@ LIBRARY = "vllm/_C.abi3.so"
 CUDA_13: dict[str, tuple[str, ...]] = {
     "nvfp4-dense": ("sm_120f",),
     "nvfp4-moe": ("sm_120f",),
-    "nvfp4-quantise": ("sm_120f",),
+    "nvfp4-quantize": ("sm_120f",),
     "marlin-dense-nvfp4": ("sm_120f",),
     "marlin-moe-nvfp4": ("sm_120f",),
     "marlin-repack": ("compute_80",),

@@ -253,7 +253,7 @@ def test_what_is_not_known_is_inconclusive() -> None:
 
 def test_a_gap_in_the_device_code_is_inconclusive_on_the_route() -> None:
     at = look()
-    routes = {name: route for name, route in at.routes.items() if name != "nvfp4-quantise"}
+    routes = {name: route for name, route in at.routes.items() if name != "nvfp4-quantize"}
     gap = msgspec.structs.replace(at, routes=routes, complete=False)
     (branch,) = proven(gap)
     assert branch.verdict is Verdict.INCONCLUSIVE
