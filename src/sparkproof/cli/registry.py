@@ -54,6 +54,7 @@ COMMANDS = (
     CommandEntry("log", "look", _P + "log", "Read a vLLM log: facts, and a failure's cause"),
     CommandEntry("smoke", "live", _P + "smoke", "Ask a live server first things first; warm it up"),
     CommandEntry("soak", "live", _P + "soak", "Soak a server, and prove its pressure"),
+    CommandEntry("ab", "live", _P + "ab", "Set treatments against a control: quality and speed"),
     CommandEntry("bench", "live", _P + "bench", "Benchmark a server, and judge the measurement"),
     CommandEntry("why", "live", _P + "why", "Find out why an agent stalls or a reply is odd"),
     CommandEntry(

@@ -59,7 +59,7 @@ class TaskStandIn(StandIn):
 
     def _complete(self, path: str, request: dict[str, Any]) -> Response:
         prompt = _last(request)
-        if prompt not in self.answers or not request.get("stream"):
+        if prompt not in self.answers or request.get("tools") or not request.get("stream"):
             return super()._complete(path, request)
         if request.get("model") not in self.behaviour.names:
             return error_answer(404, "The model does not exist.", "NotFoundError")

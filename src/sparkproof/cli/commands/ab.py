@@ -1,0 +1,158 @@
+"""``sparkproof ab CONTROL TREATMENT...``."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparkproof.cli.options import output_options, receipt_options
+
+if TYPE_CHECKING:
+    from sparkproof.core.report import Report
+    from sparkproof.core.results.ab import AbResult
+    from sparkproof.usecases.ab_arms import ArmRef
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class Share(click.types.FloatParamType):
+    """A share: ``1%`` or ``0.01``."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number."""
+        text = str(value).strip()
+        try:
+            number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            number = -1.0
+        if not 0 < number < 1:
+            self.fail(f"`{text[:40]}` is no share, such as 1% or 0.01", param, ctx)
+        return number
+
+
+@click.command("ab")
+@click.argument("servers", metavar="CONTROL [TREATMENT]...", nargs=-1, required=True)
+@click.option("--aa", is_flag=True, help="Ask one server twice: what is its noise?")
+@click.option("--tasks", type=_FILE, help="Your own tasks, one JSON object a line.")
+@click.option("--scorer-command", default="", metavar="CMD", help="Scores tasks without a scorer.")
+@click.option("--detect", type=Share(), default="1%", show_default=True, help="Corruption to see.")
+@click.option("--power", type=Share(), default="0.9", show_default=True, help="How surely.")
+@click.option("--prompts", default=0, help="How many; default: as the two above need.")
+@click.option("--concurrency", multiple=True, type=int, help="Batch sizes (default: 1 and 8).")
+@click.option("--rounds", default=3, show_default=True, help="Rounds in which arms take turns.")
+@click.option("--warm/--cold", default=True, help="Ask each prompt again, warm (default).")
+@click.option("--speed/--no-speed", default=True, help="Compare speeds too (default).")
+@click.option("--expect-different", "differ", multiple=True, metavar="WHAT", help="checkpoint")
+@click.option("--restart-control", default="", metavar="CMD", help="Brings the control up.")
+@click.option(
+    "--restart-treatment", multiple=True, metavar="CMD", help="Brings the treatment up there."
+)
+@click.option("--wait", default=900.0, metavar="SECONDS", help="For a server brought up.")
+@click.option("--control-deployment", type=_FILE, help="Deployment TOML: what the control is.")
+@click.option(
+    "--treatment-deployment", multiple=True, type=_FILE, help="What each treatment is, in order."
+)
+@click.option("--box", default="", metavar="NAME", help="The machine that all arms run on.")
+@click.option("--model", default="", help="Served name to use; default: the first listed.")
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds for one request.")
+@click.option("--resume", default="", metavar="RECORDS", help="Go on: file of records, or latest.")
+@click.option(
+    "--records", type=click.Path(path_type=Path, file_okay=False), help="Folder of records."
+)
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page.")
+@receipt_options
+@output_options
+def command(
+    *,
+    html: Path | None,
+    receipt: bool,
+    store: Path | None,
+    as_json: bool,
+    verbose: bool,
+    **more: Any,
+) -> None:
+    """Set treatments against a control arm: quality and speed in one verdict.
+
+    Scored extraction, tool calls and greedy probes, one at a time and in a batch, cold and warm;
+    the control against itself first. Says what it could have seen.
+
+    \b
+    sparkproof ab http://127.0.0.1:8000 http://127.0.0.1:8001
+    sparkproof ab http://127.0.0.1:8000 --aa
+    """
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit_or_interrupt, write_lines  # noqa: PLC0415
+    from sparkproof.gates.ab import make_cells  # noqa: PLC0415
+    from sparkproof.render.ab_text import render_ab  # noqa: PLC0415
+    from sparkproof.render.lines import line  # noqa: PLC0415
+    from sparkproof.usecases.ab import AbWish, ab  # noqa: PLC0415
+
+    arms = _arms(more)
+    wish = AbWish(
+        cells=tuple(make_cells(more["concurrency"] or (1, 8), warm=more["warm"])),
+        tasks=str(more["tasks"] or ""),
+        timeout_s=more["timeout"],
+        wait_s=more["wait"],
+        **{name: more[name] for name in _WISHES},
+    )
+    report = ab(
+        arms,
+        wish,
+        store=ReceiptStore(store or default_folder()) if receipt else None,
+        say=lambda text: write_lines([line(text)], to_stderr=True),
+    )
+    _write_page(html, report)
+    body = partial(render_ab, criteria=report.criteria)
+    raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))
+
+
+_WISHES = (
+    *("aa", "scorer_command", "detect", "power", "prompts", "rounds", "speed", "differ", "box"),
+    *("model", "resume", "records"),
+)
+
+
+def _arms(more: dict[str, Any]) -> list[ArmRef]:
+    """The control first. With commands there is one URL, and a command for each arm.
+
+    Raises:
+        UsageError: commands, deployments and addresses do not go together.
+    """
+    from sparkproof.core.errors import UsageError  # noqa: PLC0415
+    from sparkproof.usecases.ab_arms import ArmRef  # noqa: PLC0415
+    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+
+    servers: tuple[str, ...] = more["servers"]
+    commands: tuple[str, ...] = (more["restart_control"], *more["restart_treatment"])
+    if any(commands):
+        if not all(commands) or len(commands) < 2 or len(servers) > 1:
+            raise UsageError(
+                "commands that bring arms up go with one URL, one command an arm",
+                hint="--restart-control CMD --restart-treatment CMD",
+            )
+        servers = servers * len(commands)
+    else:
+        commands = ("",) * len(servers)
+    stated = [more["control_deployment"], *more["treatment_deployment"]]
+    if len(stated) > max(2, len(servers)):
+        raise UsageError("more deployments than arms")
+    files = [read_deployment(path) if path else None for path in stated]
+    files += [None] * (len(servers) - len(files))
+    return [
+        ArmRef(server, deployment, command)
+        for server, deployment, command in zip(servers, files, commands, strict=False)
+    ]
+
+
+def _write_page(path: Path | None, report: Report[AbResult]) -> None:
+    if path is None:
+        return
+    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+    from sparkproof.render.ab_html import ab_page  # noqa: PLC0415
+
+    write_file(path, ab_page(report))

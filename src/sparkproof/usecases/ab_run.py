@@ -1,0 +1,245 @@
+"""Run an A/B plan: pass by pass, every answer written down as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from sparkproof.adapters.client_health import HealthWatch
+from sparkproof.adapters.clock import timestamp
+from sparkproof.adapters.journal import Journal
+from sparkproof.core.ab import Task
+from sparkproof.core.observations.ab_run import AbAnswer, AbPass, AbPlan, AbRecord
+from sparkproof.core.observations.exchange import StreamReading
+from sparkproof.core.observations.load_run import RequestRecord
+from sparkproof.core.observations.server_snapshot import EngineCounts, between
+from sparkproof.core.server_port import Failure, Reply, ServerPort
+from sparkproof.formats.openai_answer import error_message
+from sparkproof.gates.ab import ab_ask
+from sparkproof.load.metrics import decode_tokens_per_s
+from sparkproof.load.observe import read_stream, without_text
+from sparkproof.load.token_stream import read_tokens
+from sparkproof.usecases.live import Session
+
+_SETTLE_S = 2.0
+_DEAD_AFTER = 5
+_US = 1e6
+Say = Callable[[str], None]
+Key = tuple[int, int, int, bool]
+
+
+class Answers:
+    """All answers, packed: as objects their log-probabilities would fill the memory."""
+
+    def __init__(self) -> None:
+        self._packed: dict[Key, bytes] = {}
+
+    def add(self, answer: AbAnswer) -> None:
+        """Keep one; a later one of the same request takes its place."""
+        self._packed[answer.key] = msgspec.msgpack.encode(answer)
+
+    def get(self, key: Key) -> AbAnswer | None:
+        """One of them."""
+        packed = self._packed.get(key)
+        return None if packed is None else msgspec.msgpack.decode(packed, type=AbAnswer)
+
+    def all(self) -> Iterator[AbAnswer]:
+        """One after the other."""
+        for packed in self._packed.values():
+            yield msgspec.msgpack.decode(packed, type=AbAnswer)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._packed
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+
+class AbRun:
+    """What has been answered so far, in memory and in the journal.
+
+    Args:
+        journal: where records go; its earlier ones are not asked again.
+        timeout_s: of one request.
+    """
+
+    def __init__(
+        self,
+        plan: AbPlan,
+        tasks: Sequence[Task],
+        journal: Journal,
+        *,
+        timeout_s: float,
+        say: Say = lambda _: None,
+    ) -> None:
+        self.plan = plan
+        self._tasks = tasks
+        self._journal = journal
+        self._timeout_s = timeout_s
+        self._say = say
+        self.answers = Answers()
+        self.passes: list[AbPass] = []
+        self.dead: set[int] = set()
+        self._refused = dict.fromkeys(range(len(plan.arms)), 0)
+        for record in journal.records(AbRecord):
+            if isinstance(record, AbPass):
+                self.passes.append(record)
+            elif record.ok:
+                self.answers.add(record)
+        self.resumed_after = len(self.answers)
+
+    async def warm_up(self, port: ServerPort, arm: int, model: str) -> None:
+        """The first tasks once each, unrecorded: a first request pays for what is compiled."""
+        kinds = {bool(task.messages): task for task in reversed(self._tasks)}
+        for place, task in enumerate(kinds.values()):
+            salt = f"{self.plan.nonce}-warm-{arm}-{place}-{time.time_ns():x}"
+            await port.send(ab_ask(task, model, salt, self._timeout_s))
+
+    async def noise(self, port: ServerPort, model: str) -> None:
+        """The control alone, for what it differs from itself by."""
+        for index, cell in enumerate(self.plan.cells):
+            if not cell.warm and self.plan.noise_prompts:
+                asked = self.plan.noise_tasks()
+                await self._pass(port, model, (0, index, 0, True), asked)
+
+    async def round(self, port: ServerPort, model: str, arm: int, batch: int, number: int) -> None:
+        """One round of one arm at one batch size: cold, then the same prompts again."""
+        asked = [n for n in range(self.plan.prompts) if self.plan.round_of(n) == number]
+        for index, cell in enumerate(self.plan.cells):
+            if cell.batch == batch:
+                await self._pass(port, model, (arm, index, number, False), asked)
+
+    async def _pass(
+        self,
+        port: ServerPort,
+        model: str,
+        place: Key,
+        asked: Iterable[int],
+    ) -> None:
+        arm, index, number, again = place
+        whole = list(asked)
+        missing = [n for n in whole if (arm, index, n, again) not in self.answers]
+        if not missing or arm in self.dead:
+            return
+        cell = self.plan.cells[index]
+        repeat = " again" if again else f" round {number + 1} of {self.plan.rounds}"
+        self._say(f"{self.plan.arms[arm]}:{repeat}, {cell.name}, {len(missing)} prompts")
+        session = Session(port)
+        before = await session.counts()
+        moment = timestamp(datetime.now(UTC))
+        async with HealthWatch() as watch:
+            found = await self._closed(port, model, place, missing)
+        after = await _settled(session, before, len(found))
+        done = AbPass(
+            arm=arm,
+            cell=index,
+            round=number,
+            again=again,
+            partial=len(missing) < len(whole) or arm in self.dead,
+            started_at=moment,
+            health=watch.health(),
+            asked=len(found),
+            failed=sum(not answer.ok for answer in found),
+            window=between(before, after) if before and after else None,
+            start_s=after.start_s if after else None,
+            ttft_s=_median(a.ttft_s for a in found),
+            decode_tokens_per_s=_median(a.decode_tokens_per_s for a in found),
+            output_tokens_per_s=_together(found),
+        )
+        self.passes.append(done)
+        self._journal.append(done)
+        self._journal.sync()
+
+    async def _closed(
+        self, port: ServerPort, model: str, place: Key, asked: list[int]
+    ) -> list[AbAnswer]:
+        """So many in flight: each stream sends its next request when its last one is done."""
+        arm, index, _, again = place
+        cell = self.plan.cells[index]
+        waiting = iter(asked)
+        found: list[AbAnswer] = []
+        began = time.perf_counter()
+
+        async def stream() -> None:
+            for task in waiting:
+                salt = f"{self.plan.nonce}-{arm}-{again:d}-{cell.batch}-{task}"
+                ask = ab_ask(self._tasks[task], model, salt, self._timeout_s)
+                reply = await port.send(ask)
+                answer = read_answer(reply, began, arm=arm, cell=index, task=task, again=again)
+                found.append(answer)
+                self.answers.add(answer)
+                self._journal.append(answer)
+                self._refused[arm] = 0 if answer.ok else self._refused[arm] + 1
+                if self._refused[arm] >= _DEAD_AFTER:
+                    self.dead.add(arm)
+                    return
+
+        await asyncio.gather(*(stream() for _ in range(cell.batch)))
+        return found
+
+
+def read_answer(
+    reply: Reply, began: float, *, arm: int, cell: int, task: int, again: bool
+) -> AbAnswer:
+    """What is kept of one reply."""
+    stream = "event-stream" in reply.content_type
+    reading = read_stream(reply) if stream else StreamReading()
+    said = read_tokens(reply)
+    failure, detail = reply.failure, reply.detail
+    if stream and not failure and (reading.error or not reading.done):
+        failure = Failure.DROPPED
+        detail = reading.error or "the stream did not end as it should"
+    if not stream and not failure:
+        detail = error_message(reply.body)[:300] or "no event stream"
+        failure = Failure.NOT_HTTP if reply.status == 200 else failure
+    speed = RequestRecord(sent_s=0.0, status=reply.status, reading=without_text(reading))
+    first = reading.first_token_us
+    return AbAnswer(
+        arm=arm,
+        cell=cell,
+        task=task,
+        again=again,
+        status=reply.status,
+        failure=failure,
+        detail=detail,
+        text=said.text,
+        calls=said.calls,
+        finish=reading.finish_reason,
+        tokens=said.tokens,
+        completion_tokens=reading.completion_tokens,
+        ttft_s=first / _US if first >= 0 else None,
+        decode_tokens_per_s=decode_tokens_per_s(speed),
+        sent_s=round(reply.sent_s - began, 6),
+        ended_s=round(reply.sent_s - began + reply.ended_s, 6),
+    )
+
+
+async def _settled(session: Session, before: EngineCounts | None, sent: int) -> EngineCounts | None:
+    """The counters once they have taken in our last request."""
+    counts = await session.counts()
+    if before is None or before.finished is None:
+        return counts
+    end = time.perf_counter() + _SETTLE_S
+    while counts and (counts.finished or 0) - before.finished < sent and time.perf_counter() < end:
+        await asyncio.sleep(0.1)
+        counts = await session.counts()
+    return counts
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _together(found: Sequence[AbAnswer]) -> float | None:
+    """All tokens by the time from the first request's start to the last one's end."""
+    good = [a for a in found if a.ok and a.completion_tokens >= 0]
+    if not good:
+        return None
+    span = max(a.ended_s for a in good) - min(a.sent_s for a in good)
+    return sum(a.completion_tokens for a in good) / span if span > 0 else None
