@@ -346,7 +346,7 @@ def test_an_address_without_a_hash_is_fetched_once_and_then_recognised(
     subject, artifact = open_artifact(server.url(NAME), cache=cache, offline=True)
     artifact.close()
     assert subject.sha256 == SHA
-    server.files[f"/{NAME}"] = changed = zip_bytes({"b": b"2"})
+    server.files[f"/{NAME}"] = changed = zip_bytes(wheel_files("vllm", "0.33.0", {"b": b"2"}))
     subject, artifact = open_artifact(server.url(NAME), cache=cache)
     artifact.close()
     assert subject.sha256 == hashlib.sha256(changed).hexdigest()

@@ -20,6 +20,7 @@ from sparkproof.core.subject import Subject
 from sparkproof.formats.core_metadata import CoreMetadata, parse_core_metadata
 
 _METADATA = re.compile(r"[^/]+\.dist-info/METADATA\Z")
+_DIST_INFO = re.compile(r"[^/]+\.dist-info/(?P<file>[A-Z]+)\Z")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}\Z")
 _METADATA_LIMIT_BYTES = 4 << 20
 _RECORD_LIMIT_BYTES = 64 << 20
@@ -49,7 +50,12 @@ def hash_file(path: Path) -> str:
 def identify_wheel(
     ref: Ref, artifact: Artifact, sha256: str, size_bytes: int, *, verified: bool
 ) -> Subject:
-    """A wheel, by its file name where that is one, else by its metadata."""
+    """A wheel, by its file name where that is one, else by its metadata.
+
+    Raises:
+        FormatError: a zip archive that is no wheel.
+    """
+    _check_wheel(artifact)
     notes: list[str] = []
     build = ""
     tags: tuple[str, ...] = ()
@@ -78,6 +84,15 @@ def identify_wheel(
         tags=tags,
         notes=tuple(notes),
     )
+
+
+def _check_wheel(artifact: Artifact) -> None:
+    """Raise where what every installer needs is not there (the binary distribution format)."""
+    inside = [match for m in artifact.members() if (match := _DIST_INFO.match(m.path))]
+    for wanted in ("METADATA", "RECORD"):
+        if not any(match["file"] == wanted for match in inside):
+            artifact.close()
+            raise FormatError(f"has no {wanted}, so it is no wheel", where=artifact.name)
 
 
 def identify_sdist(ref: Ref, artifact: Artifact, sha256: str, size_bytes: int) -> Subject:

@@ -163,4 +163,5 @@ def relocate(seen: str, view: MemberView, path: str) -> MemberView:
 
 
 def _may_hold_code(member: Member) -> bool:
-    return member.size_bytes >= HEADER_BYTES and not member.path.endswith(TEXT_SUFFIXES)
+    size = max(member.size_bytes, member.stored_bytes)  # a small size may be a lie
+    return size >= HEADER_BYTES and not member.path.endswith(TEXT_SUFFIXES)

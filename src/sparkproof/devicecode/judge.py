@@ -16,17 +16,24 @@ _MAX_EVIDENCE = 8
 
 
 def judge_device_code(
-    code: DeviceCode, routes: Sequence[FamilyRoute], device: ComputeCapability
+    code: DeviceCode,
+    routes: Sequence[FamilyRoute],
+    device: ComputeCapability,
+    *,
+    if_empty: str = "",
 ) -> tuple[Criterion, ...]:
     """One criterion for whether all could be read, one for whether anything runs, one a family.
 
     A family fails where it is promised (`FamilyRoute.promised`) and does not work; one that nobody
     promised for this device is skipped, with what was seen. PTX JIT passes with a warning.
+
+    Args:
+        if_empty: why there should be kernels, for an artifact that can't pass without any.
     """
     shipped_by_path = not any(library.containers for library in code.libraries)
     return (
         _readable(code),
-        _anything(routes, device, optional=shipped_by_path),
+        _anything(routes, device, optional=shipped_by_path, if_empty=if_empty),
         *_families(routes, device),
     )
 
@@ -46,11 +53,13 @@ def _readable(code: DeviceCode) -> Criterion:
 
 
 def _anything(
-    routes: Sequence[FamilyRoute], device: ComputeCapability, *, optional: bool
+    routes: Sequence[FamilyRoute], device: ComputeCapability, *, optional: bool, if_empty: str
 ) -> Criterion:
     """Loose files alone are optional: their package compiles what it does not find."""
     name = "devicecode/loads"
     total = sum(count.kernels for route in routes for count in route.counts)
+    if not total and if_empty:
+        return Criterion(name, Verdict.INCONCLUSIVE, f"holds no kernels, {if_empty}")
     if not total:
         return Criterion(name, Verdict.SKIPPED, f"holds no kernels for {device}")
     working = sum(route.kernels for route in routes)

@@ -82,7 +82,7 @@ def _metadata(source: CheckpointSource, listed: dict[str, int]) -> dict[str, byt
     files = {name: source.read(name) for name in WANTED if name in listed}
     if not files and len(listed) == 1:
         [only] = listed
-        if not only.endswith(".safetensors"):
+        if only.endswith(".json"):
             return {CONFIG: source.read(only)}
     if CONFIG not in files and _MISTRAL in listed:
         raise FormatError(

@@ -196,7 +196,9 @@ def _judge(
     families = result.code.families
     seen.criteria = (
         *judge_image(result.image, target.platform),
-        *judge_device_code(code, families, hardware.capability),
+        *judge_device_code(
+            code, families, hardware.capability, if_empty="where an image of vLLM has some"
+        ),
     )
     problems = [f for f in find_problems(families) if f.severity is not Severity.INFO]
     found = find_in_image(result.image, target.platform, result.cuda, track)
@@ -254,7 +256,8 @@ def _summary(result: ImageResult) -> str:
         parts.append(f"CUDA {result.cuda}")
     total = sum(count.kernels for route in result.code.families for count in route.counts)
     working = sum(route.kernels for route in result.code.families)
-    parts.append(f"{working:,} of {total:,} kernels run on {result.code.device}")
+    runs = f"{working:,} of {total:,} kernels run on {result.code.device}"
+    parts.append(runs if total else "no kernels in it")
     return f"{result.image.name}: {', '.join(parts)}"
 
 

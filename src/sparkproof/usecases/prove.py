@@ -31,6 +31,7 @@ from sparkproof.facts.schema import Hardware
 from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
+from sparkproof.usecases.code_reading import BUILT, UNBUILT
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
@@ -159,7 +160,8 @@ def _report(
         *map(reported_criterion, reported),
     )
     verdict = fold(item.verdict for item in criteria)
-    alternatives = () if refused else find_alternatives(look, deployment, arguments)
+    unbuilt = seen.code is not None and any(u.why == UNBUILT for u in seen.code.unknowns)
+    alternatives = () if refused or unbuilt else find_alternatives(look, deployment, arguments)
     return make_report(
         "prove",
         ProofResult(
@@ -173,14 +175,22 @@ def _report(
             alternatives=alternatives,
         ),
         verdict=verdict,
-        summary=refused[0].message if refused else summarize(branches),
+        summary=_summary(refused, branches, unbuilt, subjects[0]),
         subjects=subjects,
         criteria=criteria,
         findings=findings,
         unknowns=_unknowns(look, seen),
-        next_steps=_next_steps(verdict, alternatives, findings),
+        next_steps=(BUILT,) if unbuilt else _next_steps(verdict, alternatives, findings),
         facts=_facts(device, branches),
     )
+
+
+def _summary(
+    refused: tuple[Finding, ...], branches: tuple[Branch, ...], unbuilt: bool, artifact: Subject
+) -> str:
+    if refused:
+        return refused[0].message
+    return f"{artifact.title} {UNBUILT}" if unbuilt else summarize(branches)
 
 
 def _redacted(deployment: Deployment) -> Deployment:

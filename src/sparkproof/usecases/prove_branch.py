@@ -109,6 +109,10 @@ def _operator_answer(operator: GateOperator, look: Look) -> GateAnswer:
         reason = f"{operator.family} kernels are taken as compiled in, as in the index's wheels"
         return GateAnswer(Tri.YES, reason, Confidence.INFERRED)
     family = look.routes.get(operator.family)
+    if family is None and not look.complete:
+        return GateAnswer(
+            Tri.UNKNOWN, "not all of the device code could be read", Confidence.INFERRED
+        )
     compiled = family is not None and family.promised
     word = "are" if compiled else "are not"
     reason = f"{operator.family} kernels {word} compiled in for {look.capability.major}.x"

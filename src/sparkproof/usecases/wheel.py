@@ -23,6 +23,7 @@ from sparkproof.facts.schema import Hardware
 from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.envelope import make_report
 
+_VLLM = "vllm/"
 _CUDA_PREFIXES = ("libcudart", "libcublas", "libnvrtc", "libcuda.")
 
 
@@ -56,7 +57,8 @@ def look_at_wheel(
         artifact.close()
     if archs_only:
         return _listed(subject, code, result)
-    return _judged(subject, code, result, hardware)
+    vllm = any(member.path.startswith(_VLLM) for member in artifact.members())
+    return _judged(subject, code, result, hardware, "where vLLM has some" if vllm else "")
 
 
 def describe_code(artifact: Artifact, code: DeviceCode, hardware: Hardware | None) -> WheelResult:
@@ -127,9 +129,9 @@ def _listed(subject: Subject, code: DeviceCode, result: WheelResult) -> Report[W
 
 
 def _judged(
-    subject: Subject, code: DeviceCode, result: WheelResult, hardware: Hardware
+    subject: Subject, code: DeviceCode, result: WheelResult, hardware: Hardware, if_empty: str
 ) -> Report[WheelResult]:
-    criteria = judge_device_code(code, result.families, hardware.capability)
+    criteria = judge_device_code(code, result.families, hardware.capability, if_empty=if_empty)
     found = (f for f in find_problems(result.families) if f.severity is not Severity.INFO)
     findings = tuple(sorted(found, key=lambda f: f.severity is not Severity.ERROR))
     verdict = fold(item.verdict for item in criteria)
@@ -137,7 +139,7 @@ def _judged(
     working = sum(route.kernels for route in result.families)
     summary = f"{working:,} of {plural(total, 'kernel')} run on {hardware.title}"
     if not total:
-        summary = "holds no kernels"
+        summary = code.unknowns[0].why if code.unknowns else "holds no kernels"
     compiles = any(part.tools for part in result.compiled_at_run_time)
     if total and not working and not compiles and verdict is Verdict.PASS:
         findings = (_nothing_prebuilt(total, hardware), *findings)
