@@ -88,6 +88,40 @@ class Lookout(Generic[T]):
         self._queue.put(None)
 
 
+class HashBeside:
+    """SHA-256 in a thread of its own; `hexdigest` is told behind the ``with``."""
+
+    def __init__(self) -> None:
+        self._queue: Queue[bytes] = Queue(_DEPTH)
+        self._thread = Thread(target=self._work, name="sha256", daemon=True)
+        self._digest = hashlib.sha256()
+        self.hexdigest = ""
+
+    def __enter__(self) -> HashBeside:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._queue.put(b"")
+        self._thread.join()
+        self.hexdigest = self._digest.hexdigest()
+
+    def update(self, chunk: bytes) -> None:
+        """Take more; returns before it is hashed."""
+        if chunk:
+            self._queue.put(chunk)
+
+    def watch(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The chunks as they are."""
+        for chunk in chunks:
+            self.update(chunk)
+            yield chunk
+
+    def _work(self) -> None:
+        while chunk := self._queue.get():
+            self._digest.update(chunk)
+
+
 def verified(chunks: Iterator[bytes], sha256: str, size_bytes: int, where: str) -> Iterator[bytes]:
     """The chunks as they are; at their end it is checked that they are what was announced.
 
@@ -97,34 +131,20 @@ def verified(chunks: Iterator[bytes], sha256: str, size_bytes: int, where: str) 
     Raises:
         FormatError: another size or digest.
     """
-    digest = hashlib.sha256()
-    queue: Queue[bytes] = Queue(_DEPTH)
-
-    def work() -> None:
-        while chunk := queue.get():
-            digest.update(chunk)
-
-    thread = Thread(target=work, name="sha256", daemon=True)
-    thread.start()
     total = 0
-    try:
+    with HashBeside() as digest:
         for chunk in chunks:
             total += len(chunk)
             if total > size_bytes:
                 break
-            if chunk:
-                queue.put(chunk)
-                yield chunk
-    finally:
-        queue.put(b"")
-        thread.join()
+            digest.update(chunk)
+            yield chunk
     if total != size_bytes:
         word = "more" if total > size_bytes else f"{total}"
         raise FormatError(f"has {word} bytes where {size_bytes} are announced", where=where)
-    if digest.hexdigest() != sha256:
+    if digest.hexdigest != sha256:
         raise FormatError(
-            f"is not what it is called: its sha256 is {digest.hexdigest()[:12]}…, "
-            f"not {sha256[:12]}…",
+            f"is not what it is called: its sha256 is {digest.hexdigest[:12]}…, not {sha256[:12]}…",
             where=where,
             hint="the registry, a proxy or the disk changed it",
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
-from sparkproof.adapters.beside import Lookout
+from sparkproof.adapters.beside import HashBeside, Lookout
 from sparkproof.adapters.image_source import ImageSource
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.zip_artifact import slice_of_stream
@@ -24,7 +25,7 @@ from sparkproof.formats.image_parts import ImageContents, ImageParts, LayerFate
 from sparkproof.formats.layer_index import LayerIndex, LayerReader
 from sparkproof.formats.layer_merge import LayerStack, Placed
 from sparkproof.formats.layer_plan import reason_to_skip
-from sparkproof.formats.layer_stream import open_layer
+from sparkproof.formats.layer_stream import PACKED, open_layer
 from sparkproof.formats.python_sites import find_python
 from sparkproof.formats.site_view import view_sites
 from sparkproof.formats.tar_stream import EntryKind, TarStream
@@ -200,6 +201,7 @@ class _Pass:
         self._offer = offer
         self._all_layers = all_layers
         self._skipped: dict[str, str] = {}
+        self._digests: dict[str, str] = {}
 
     def in_order(self) -> ImageContents:
         """From the top down: what is hidden is passed over, and what is told is left out."""
@@ -250,6 +252,7 @@ class _Pass:
         return self._finish(parts, stack, sizes)
 
     def _finish(self, parts: ImageParts, stack: LayerStack, sizes: dict[int, int]) -> ImageContents:
+        self._check_digests(parts)
         stack.finish()
         fates = tuple(
             LayerFate(sizes.get(number, 0), self._skipped.get(key, ""))
@@ -257,6 +260,17 @@ class _Pass:
         )
         python = find_python(stack, parts.config)
         return ImageContents(parts, stack, python, fates, *view_sites(stack, python))
+
+    def _check_digests(self, parts: ImageParts) -> None:
+        """What was unpacked is what the config names; an engine refuses anything else, too."""
+        for key, diff_id in zip(parts.keys, parts.config.diff_ids, strict=True):
+            found = self._digests.get(key)
+            if found and diff_id != f"sha256:{found}":
+                raise FormatError(
+                    f"unpacks to sha256:{found[:12]}…, where its config names {diff_id[:19]}…",
+                    where=f"{self._source.name}!{_short(key)}",
+                    hint="no engine unpacks it: build or fetch the image again",
+                )
 
     def _reason(self, parts: ImageParts, number: int, stack: LayerStack) -> str:
         if self._all_layers or not self._source.remote:
@@ -266,12 +280,26 @@ class _Pass:
     def _read(self, reader: LayerReader, key: str, chunks: Iterator[bytes]) -> LayerIndex:
         offer = partial(self._offer, key) if self._offer else None
         try:
-            return reader.read(open_layer(self._counted(chunks)), offer)
+            head = next(chunks, b"")
+            pieces = open_layer(self._counted(chain((head,), chunks)))
+            if not head.startswith(PACKED):  # its digest is its name, or nobody's
+                return reader.read(pieces, offer)
+            with HashBeside() as digest:
+                passed = digest.watch(pieces)
+                index = reader.read(passed, offer)
+                for _ in passed:
+                    pass
         except FormatError as error:
-            where = f"{self._source.name}!{key.removeprefix('blobs/sha256/')[:19]}"
+            where = f"{self._source.name}!{_short(key)}"
             raise (error if error.where else error.within(where)) from error
+        self._digests[key] = digest.hexdigest
+        return index
 
     def _counted(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         for chunk in chunks:
             self._progress.advance(len(chunk))
             yield chunk
+
+
+def _short(key: str) -> str:
+    return key.removeprefix("blobs/sha256/")[:19]

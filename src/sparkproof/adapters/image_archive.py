@@ -12,7 +12,7 @@ from sparkproof.adapters.sources import FileSource
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.ports import ByteSource
 from sparkproof.formats.image_parts import ImageParts
-from sparkproof.formats.layer_stream import open_layer
+from sparkproof.formats.layer_stream import PACKED, open_layer
 from sparkproof.formats.oci import (
     DOCUMENT_LIMIT_BYTES,
     Manifest,
@@ -30,7 +30,6 @@ _INDEX = "index.json"
 _BLOBS = "blobs/sha256/"
 _MAX_DOCUMENTS = 4096
 _MAX_INDEX_DEPTH = 3
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 _HINT = "give a `docker save` or OCI archive, or a folder with oci-layout in it"
 
 
@@ -214,7 +213,7 @@ class StreamedImage:
         if head[:1] in (b"{", b"["):
             if size <= DOCUMENT_LIMIT_BYTES and len(self._documents) < _MAX_DOCUMENTS:
                 self._documents[path] = head + b"".join(chunks)
-        elif wanted(path) and (head.startswith(_PACKED) or head[257:262] == b"ustar"):
+        elif wanted(path) and (head.startswith(PACKED) or head[257:262] == b"ustar"):
             yield path, checked(_with(head, chunks), path, size, self.name)
 
 
@@ -237,7 +236,7 @@ def open_saved(path: Path, *, architecture: str, wanted: str = "") -> SavedImage
     if path.is_dir():
         return SavedImage(FolderBlobs(path), path.name, architecture=architecture, wanted=wanted)
     source = FileSource(path)
-    if source.read_at(0, 4).startswith(_PACKED):
+    if source.read_at(0, 4).startswith(PACKED):
 
         def start() -> Iterator[bytes]:
             return read_all(source)
@@ -271,7 +270,7 @@ def checked(chunks: Iterator[bytes], key: str, size: int, name: str) -> Iterator
     sha256 = key.removeprefix(_BLOBS)
     head = next(chunks, b"")
     whole = _with(head, chunks)
-    if key.startswith(_BLOBS) and head.startswith(_PACKED):
+    if key.startswith(_BLOBS) and head.startswith(PACKED):
         return verified(whole, sha256, size, f"{name}!{key}")
     return whole
 

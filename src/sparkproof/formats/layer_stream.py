@@ -20,6 +20,8 @@ CHUNK_BYTES = 1 << 20
 _FIRST_INPUT_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+PACKED = (_GZIP, _ZSTD)
+"""How a compressed layer begins."""
 _SKIPPABLE = range(0x184D2A50, 0x184D2A60)
 _ZSTD_WINDOW_BYTES = 128 << 20
 _FREE_BYTES = 1 << 30
