@@ -31,6 +31,9 @@ _HIT_SHARE = 0.01
 _DEPTH_SHARE = 0.1
 _TOKEN_SHARE = 0.005
 _JUMP_S = 0.5
+_FAR = 3.0  # a stall of the machine hits whoever is in flight, and so more than a few
+_FEW_SHARE = 0.25
+_MOST_SHARE = 2 / 3
 
 
 def load_ask(label: str, model: str, cell: Cell, words: int, seed: str) -> Ask:
@@ -216,6 +219,30 @@ def _deep(result: BenchResult) -> _One:
     return Criterion(name, Verdict.PASS, "prompts are as deep as asked"), None
 
 
+def _even(result: BenchResult) -> _One:
+    name = "bench/even"
+    for index in range(len(result.plan.cells)):
+        waits = [_waits(run) for run in result.runs if run.cell == index]
+        slow = [one for times in waits for one in times if one > _FAR]
+        told = sum(any(one > _FAR for one in times) for times in waits)
+        few = len(slow) <= _FEW_SHARE * sum(map(len, waits))
+        if slow and few and len(waits) >= MIN_REPEATS and told >= _MOST_SHARE * len(waits):
+            message = (
+                f"{len(slow)} of {sum(map(len, waits))} answers took up to {max(slow):.1f} times "
+                "as long as the median of their repeat"
+            )
+            finding = make_finding("bench/uneven-streams", message)
+            return Criterion(name, Verdict.PASS, message, warning=True), finding
+    return Criterion(name, Verdict.PASS, "no few answers far behind the others"), None
+
+
+def _waits(run: CellRun) -> list[float]:
+    """How long each answer took, by the median of the repeat."""
+    times = [r.reading.ended_us for r in run.requests if r.ok and r.reading.ended_us > 0]
+    middle = statistics.median(times) if times else 1
+    return [time / middle for time in times]
+
+
 def _clock(result: BenchResult) -> _One:
     name = "bench/clock"
     jump = max((abs(run.health.clock_jump_s) for run in result.runs), default=0.0)
@@ -241,5 +268,6 @@ _JUDGES: tuple[Callable[[BenchResult], _One], ...] = (
     _alone,
     _repeated,
     _deep,
+    _even,
     _clock,
 )

@@ -124,6 +124,29 @@ def test_several_tokens_a_chunk_are_counted_as_several() -> None:
     assert cell.itl_p50_ms.median == pytest.approx(1.25)
 
 
+@pytest.mark.parametrize(("every", "uneven"), [(10, True), (2, False), (1000, False)])
+def test_a_few_answers_far_behind_the_others_are_named(every: int, uneven: bool) -> None:
+    class Dragging(FakePort):
+        """One answer in so many takes ten times as long."""
+
+        sent = 0
+
+        async def send(self, ask: Any) -> Any:
+            reply = await super().send(ask)
+            self.sent += "completions" in ask.path
+            if self.sent % every:
+                return reply
+            late = tuple((10 * moment, piece) for moment, piece in reply.pieces)
+            return msgspec.structs.replace(reply, pieces=late, ended_s=10 * reply.ended_s)
+
+    plan = make_plan(
+        modes=("raw",), depths=(64,), output=24, concurrencies=(2,), repeats=3, requests=10
+    )
+    report = quiet(bench(Arm("http://x"), plan, port=Dragging(StandIn(Behaviour()))))
+    assert ("bench/uneven-streams" in {f.rule for f in report.findings}) is uneven
+    assert report.verdict is Verdict.PASS
+
+
 def test_two_repeats_have_no_spread() -> None:
     plan = msgspec.structs.replace(PLAN, repeats=2)
     assert "bench/few-repeats" in {f.rule for f in quiet(run(plan=plan)).findings}
