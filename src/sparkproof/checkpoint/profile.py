@@ -81,6 +81,7 @@ def _shape(config: ModelConfig, name: str) -> CheckpointProfile:
         num_layers=config.num_layers or len(config.layer_types) or len(config.hybrid_pattern),
         num_experts=config.num_experts,
         draft_layers=config.draft_layers,
+        routing=config.routing if config.num_experts else {},
         reconstructed="; ".join(config.origin.sources) if config.origin else "",
         assumed=config.origin.assumed if config.origin else (),
     )

@@ -6,6 +6,8 @@ key is left alone. Nothing is interpreted here: see `sparkproof.checkpoint`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from sparkproof.formats.hf_weight_only import WeightOnly, parse_weight_only
@@ -16,6 +18,17 @@ _MAX_EXPERTS = 65536
 _TEXT_CONFIGS = ("text_config", "language_config", "llm_config")
 _VISION_CONFIGS = ("vision_config", "visual_config", "vision_tower_config")
 _EXPERT_COUNTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
+_ROUTING = (
+    "norm_topk_prob",
+    "scoring_func",
+    "topk_method",
+    "n_group",
+    "topk_group",
+    "num_experts_per_tok",
+    "routed_scaling_factor",
+    "use_routing_bias",
+    "moe_router_dtype",
+)
 _DRAFT_COUNTS = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers")
 _ORIGIN = "_sparkproof"
 
@@ -118,6 +131,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         vision: a vision tower is configured.
         dense_layers: layers of an MoE model that have a plain MLP.
         bare_quantization: the document is a quantization block and nothing else.
+        routing: how tokens are sent to experts, key by key as declared.
     """
 
     where: str
@@ -143,6 +157,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quantization: QuantDeclaration | None = None
     origin: Origin | None = None
     bare_quantization: bool = False
+    routing: dict[str, str | int | float | bool] = {}
 
 
 def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
@@ -184,7 +199,14 @@ def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
         ),
         quantization=_quantization(top, text),
         origin=_parse_origin(top.table(_ORIGIN)),
+        routing=_plain_values(inner, _ROUTING),
     )
+
+
+def _plain_values(inner: Fields, keys: Iterable[str]) -> dict[str, str | int | float | bool]:
+    """The declared ones of some keys; what is no plain value is left out."""
+    found = {key: inner.raw.get(key) for key in keys}
+    return {key: value for key, value in found.items() if isinstance(value, str | int | float)}
 
 
 def parse_hf_quant_config(data: bytes, where: str = "hf_quant_config.json") -> QuantDeclaration:

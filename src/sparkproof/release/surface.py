@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_surface import (
     Oracle,
     Pinned,
     Predicate,
-    QuantKey,
     ReleaseSurface,
     Source,
 )
@@ -25,10 +25,12 @@ from sparkproof.release.pinned import read_pinned
 from sparkproof.release.pins import BOX, Metadata, read_metadata
 from sparkproof.release.quant_keys import read_quant_keys
 from sparkproof.release.reading import guarded, read_predicate
+from sparkproof.release.routing import read_routing_rule
 from sparkproof.release.symbolic.interpreter import Run, Session
 from sparkproof.release.symbolic.modules import ModuleTable
 from sparkproof.release.symbolic.trace import Trace
 
+T = TypeVar("T")
 PACKAGE = "vllm"
 DEVICE_RULE = "_supports_current_device"
 """What classes of experts are asked about the device alone (vLLM 0.19.1 to 0.33.0)."""
@@ -108,7 +110,8 @@ class _SurfaceReader:
             oracles=oracles,
             predicates=predicates,
             pinned=pinned,
-            quant_keys=self._quant_keys(),
+            quant_keys=self._quietly(read_quant_keys, (), "release/quant-keys"),
+            routing=self._quietly(read_routing_rule, None, "release/routing"),
             options=options,
             env=env,
             env_names=tuple(item.name for item in env),
@@ -165,13 +168,13 @@ class _SurfaceReader:
         self._unknowns.extend(item for item in found if isinstance(item, Unknown))
         return tuple(item for item in found if isinstance(item, Pinned))
 
-    def _quant_keys(self) -> tuple[QuantKey, ...]:
+    def _quietly(self, read: Callable[[Session], T], fallback: T, topic: str) -> T:
         try:
-            with guarded("quantization keys"):
-                return read_quant_keys(self._session)
+            with guarded(topic):
+                return read(self._session)
         except FormatError as error:
-            self._unknowns.append(Unknown.from_error(error, "release/quant-keys"))
-            return ()
+            self._unknowns.append(Unknown.from_error(error, topic))
+            return fallback
 
     def _predicates(self) -> tuple[Predicate, ...]:
         found: list[Predicate] = []

@@ -39,9 +39,10 @@ from sparkproof.core.observations.release_surface import (
 )
 from sparkproof.core.results.release import BackendRow, DeviceAnswer, OracleView
 from sparkproof.selection.context import Context
+from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.selection.schemes import WORDS, SchemeWords
-from sparkproof.selection.settings import layer_settings, with_key_parts
+from sparkproof.selection.settings import layer_settings
 
 _MODEL = CheckpointProfile(
     name="",
@@ -52,6 +53,7 @@ _MODEL = CheckpointProfile(
     hidden_act="silu",
     head_dim=128,
     num_experts=128,
+    routing={"norm_topk_prob": True},
 )
 """A model without peculiarities, for questions about a release and no checkpoint."""
 _ACTIVATIONS = {
@@ -146,7 +148,7 @@ def describe_oracles(
         devices = attention if oracle.flag == "--attention-backend" else {}
         for case in cases_of(oracle.id):
             settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
-            settings = with_key_parts(settings, surface)
+            settings = with_release_words(settings, surface, capability, _MODEL)
             context = _Remembering(surface, capability, settings, gates, {})
             wanted = devices if rows else None
             found.append(_describe(oracle, case, context, open_context, wanted))

@@ -14,9 +14,10 @@ from sparkproof.core.observations.checkpoint_profile import (
 from sparkproof.core.observations.release_surface import Branch, Oracle, Pinned, ReleaseSurface
 from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.selection.context import Context
+from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.schemes import oracle_of
-from sparkproof.selection.settings import layer_settings, linear_choice, with_key_parts
+from sparkproof.selection.settings import layer_settings, linear_choice
 from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
@@ -43,7 +44,8 @@ def predict(
     """The pick for one layer format."""
     if layer.scheme is QuantScheme.UNQUANTIZED and layer.layer_class is not LayerClass.EXPERTS:
         return _plain(layer)
-    settings = with_key_parts(layer_settings(layer, profile, choices), surface)
+    stated = layer_settings(layer, profile, choices)
+    settings = with_release_words(stated, surface, capability, profile)
     context = Context(surface, capability, settings, gates or {}, dict(choices.env))
     return _Predictor(context, layer, choices, profile.quant_method).run(
         oracle_of(layer), str(layer.layer_class)

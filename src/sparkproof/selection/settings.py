@@ -8,7 +8,6 @@ from sparkproof.core.observations.checkpoint_profile import (
     LayerFormat,
     QuantScheme,
 )
-from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.observations.state_layout import StateKind, StateLayout
 from sparkproof.facts.model_traits import settings_of
 from sparkproof.selection.request import Choices
@@ -31,12 +30,6 @@ _SHAPES = {
     "Channel": "per_channel",
     "128": "per_group",
 }
-_KEYS = tuple(
-    f"{owner}{role}{kind}"
-    for owner, kind in (("", "_key"), ("", "_quant_key"), ("linear.", "_quant_key"))
-    for role in ("weight", "activation")
-)
-"""Under which names a quantization key is asked about."""
 _NEVER = (
     "use_sparse",
     "use_mla",
@@ -54,6 +47,7 @@ _NEVER = (
     "moe.has_hash_routing",
     "moe.require_decomposed_backend",
     "moe.moe_parallel_config.use_batched_activation_format",
+    "moe.moe_parallel_config.is_sequence_parallel",
 )
 """Properties taken as absent unless the caller says otherwise."""
 _PRESENT = (
@@ -93,16 +87,6 @@ def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choi
     return settings
 
 
-def with_key_parts(settings: Settings, surface: ReleaseSurface) -> Settings:
-    """The same with what the named quantization keys are made of, as the release says it."""
-    parts = {item.name: item.parts for item in surface.quant_keys}
-    found = dict(settings)
-    for path in _KEYS:
-        for name, value in parts.get(str(settings.get(path)), ()):
-            found[f"{path}.{name}"] = value
-    return found
-
-
 def _text_model(profile: CheckpointProfile, choices: Choices) -> str:
     """``model_type`` of the language part, which multimodal configs nest with a suffix."""
     if choices.text_model_type:
@@ -116,6 +100,8 @@ def _moe(profile: CheckpointProfile, choices: Choices) -> Settings:
     found: Settings = {
         "moe.moe_backend": _normal(choices.moe_backend),
         "moe.swiglu_limit": None,
+        "moe.swiglu_alpha": None,
+        "moe.swiglu_beta": None,
         "moe.is_lora_enabled": choices.lora,
         "moe.in_dtype": f"torch.{profile.activation_dtype}",
         "moe.moe_parallel_config.dp_size": 1,

@@ -68,6 +68,7 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         state: what each layer keeps per token or request; None where it can't be told.
         state_unknowns: why not; they matter to memory arithmetic alone.
         stored: what the tensors are; None where no header was read.
+        routing: how tokens are sent to experts, key by key as the config declares it.
     """
 
     name: str
@@ -92,6 +93,7 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     state: StateLayout | None = None
     state_unknowns: tuple[Unknown, ...] = ()
     stored: StoredTensors | None = None
+    routing: dict[str, str | int | float | bool] = {}
 
     def of(self, layer_class: LayerClass) -> tuple[LayerFormat, ...]:
         """The formats of one layer class, in the order of `formats`."""

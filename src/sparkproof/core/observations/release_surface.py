@@ -272,6 +272,7 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         literals: named lists of values, nested ones expanded.
         extras: what METADATA offers beside the requirements.
         python: the Python that it asks for.
+        routing: how the method of an experts' router is named, by what its model gives it.
     """
 
     version: str
@@ -293,6 +294,7 @@ class ReleaseSurface(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
     batch_tiers: tuple[BatchTier, ...] = ()
     rules: tuple[ConfigRule, ...] = ()
     graphs: GraphRule | None = None
+    routing: ConfigRule | None = None
     parsers: tuple[ParserEntry, ...] = ()
     metrics: tuple[Metric, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
