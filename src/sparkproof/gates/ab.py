@@ -47,18 +47,26 @@ def alpha_of(cells: int, treatments: int) -> float:
     return ALPHA / max(1, cells * treatments)
 
 
-def wanted_prompts(detect: float, power: float, alpha: float, differ: Sequence[str]) -> int:
-    """How many prompts see a corruption of `detect` with `power`.
+def refuse_differences(differ: Sequence[str]) -> None:
+    """Raise where something is meant to differ that nobody knows.
 
     Raises:
-        UsageError: shares that are none, a difference nobody knows, or too many prompts.
+        UsageError: with what there is.
     """
-    if not 0 < detect < 1 or not 0 < power < 1:
-        raise UsageError("--detect and --power lie between 0 and 1, e.g. 1% and 0.9")
     if unknown := [item for item in differ if item not in DIFFERENCES]:
         raise UsageError(
             f"`{unknown[0]}` can't be expected to differ", hint=f"one of {', '.join(DIFFERENCES)}"
         )
+
+
+def wanted_prompts(detect: float, power: float, alpha: float, differ: Sequence[str]) -> int:
+    """How many prompts see a corruption of `detect` with `power`.
+
+    Raises:
+        UsageError: shares that are none, or too many prompts.
+    """
+    if not 0 < detect < 1 or not 0 < power < 1:
+        raise UsageError("--detect and --power lie between 0 and 1, e.g. 1% and 0.9")
     found = prompts_needed(detect, power, alpha, BY_SCORES if differ else 0.0)
     if found is None:
         raise UsageError(f"no number of prompts worth asking sees {detect:.3%}")

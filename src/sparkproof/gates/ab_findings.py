@@ -131,7 +131,7 @@ def _prefix(result: AbResult) -> Iterator[tuple[Criterion, Finding | None]]:
             yield Criterion(name, Verdict.SKIPPED, reason), None
             continue
         share = hits / asked
-        reason = f"{share:.0%} of the prompts' tokens came from the prefix cache"
+        reason = f"{percent(share)} of the prompts' tokens came from the prefix cache"
         wrong = share < _HIT_SHARE if warm else share > _HIT_SHARE
         rule = "ab/no-hits" if warm else "ab/not-cold"
         yield (

@@ -53,6 +53,7 @@ class OpenAIServer(LoopServer):
     """Serves a stand-in on 127.0.0.1 until the ``with`` block ends.
 
     Attributes:
+        port: to listen on; 0 for any that is free, and then the one it got.
         moments: of every streamed answer: when its request was whole, and when each piece that
             carries a token went out, in nanoseconds of `time.perf_counter_ns`.
     """
@@ -71,7 +72,7 @@ class OpenAIServer(LoopServer):
     async def serve(self) -> None:
         """Listen until it is told to stop."""
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Line(self), "127.0.0.1", 0, backlog=1024)
+        server = await loop.create_server(lambda: _Line(self), "127.0.0.1", self.port, backlog=1024)
         self.port = server.sockets[0].getsockname()[1]
         self.started()
         await self.stop.wait()

@@ -30,6 +30,7 @@ from sparkproof.gates.ab import (
     order_of,
     plan_words,
     prompt_text,
+    refuse_differences,
     wanted_prompts,
 )
 from sparkproof.gates.ab_arms import refusals
@@ -119,6 +120,7 @@ def refuse_arms(arms: Sequence[ArmRef], wish: AbWish) -> None:
     Raises:
         UsageError: no treatment, commands for some arms only, rounds or prompts that are none.
     """
+    refuse_differences(wish.differ)
     if wish.aa and len(arms) > 1 and len({arm.address for arm in arms}) > 2:
         raise UsageError("--aa asks one server, or two that are the same")
     if len(arms) < 2 and not wish.aa:
@@ -299,6 +301,7 @@ class AbWork:
             pairs=make_pairs(run.plan, self._tasks, run.answers.get, score),
             records=journal.path.name,
             records_digest=_digest_of(journal.path),
+            answered=sum(answer.ok for answer in run.answers.all()),
             resumed_after=run.resumed_after,
             interrupted=self.interrupted,
         )

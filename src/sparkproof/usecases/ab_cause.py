@@ -17,6 +17,7 @@ from sparkproof.receipts.compare import chosen_differences
 from sparkproof.usecases.ab_arms import ArmRef
 from sparkproof.usecases.bench_identities import derived_identities, stated_identities
 
+_UNMOVED = ", and no speed beyond the spread of the rounds"
 _SAID = frozenset({AbOutcome.NO_DIFFERENCE, AbOutcome.HARMLESS})
 
 
@@ -58,7 +59,7 @@ def _attributed(result: AbResult, treatment: Treatment) -> Treatment:
         return msgspec.structs.replace(
             treatment,
             relation=Relation.NO_DIFFERENCE,
-            reason="no corruption, and no speed beyond the spread of the rounds",
+            reason="no corruption seen" + _UNMOVED * (not treatment.speed_doubts),
         )
     relation, reason, experiments = _cause(result, treatment)
     return msgspec.structs.replace(

@@ -39,8 +39,7 @@ def report_ab(result: AbResult) -> Report[AbResult]:
 
 def _summary(result: AbResult) -> str:
     if result.interrupted:
-        answered = sum(p.asked for p in result.passes)
-        return f"interrupted after {answered} answers of whole passes; all are kept"
+        return f"interrupted after {result.answered} answers, which are kept"
     if result.refusals:
         return f"not compared: {'; '.join(message for _, message in result.refusals)}"
     if result.plan.aa:

@@ -164,6 +164,7 @@ class AbResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         refusals: (rule, message) of why it was not run: another tokenizer, another checkpoint.
         noise: how the control fell out against itself; `pairs` with arm 0 stand behind it.
         records: name of the file that holds every answer; `records_digest` of its content.
+        answered: answers that came back whole.
         resumed_after: answers that an earlier, interrupted run had left; 0 for none.
         interrupted: somebody stopped it; what was answered is here.
     """
@@ -177,6 +178,7 @@ class AbResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     treatments: tuple[Treatment, ...] = ()
     records: str = ""
     records_digest: str = ""
+    answered: int = 0
     resumed_after: int = 0
     interrupted: bool = False
 
