@@ -78,5 +78,8 @@ def write_small_wheel(
 ) -> Path:
     """Write it as a wheel into `folder`; returns its path."""
     path = folder / wheel_filename("vllm", version, tag=tag)
-    path.write_bytes(zip_bytes(small_vllm(code, version=version)))
+    files = small_vllm(code, version=version)
+    record = "".join(f"{name},,{len(data)}\n" for name, data in files.items())
+    files[f"vllm-{version}.dist-info/RECORD"] = record.encode()
+    path.write_bytes(zip_bytes(files))
     return path
