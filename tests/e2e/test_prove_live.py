@@ -103,6 +103,9 @@ def test_it_chains_every_part_into_one_verdict_one_receipt_and_one_page(
     (chained,) = [r for r in stored if r.get("hash") == answer["receipt"]]
     assert chained["parents"] == kept
     assert run("receipt", "verify").returncode == 0
+    again = tmp_path / "again.html"
+    assert run("receipt", "export", "latest", "--html", str(again)).returncode == 0
+    assert again.read_text().replace("~", str(Path.home())) == page.read_text()
     read = Page(page.read_text())
     assert (read.open, read.elsewhere) == ([], [])
     text = " ".join(read.words)

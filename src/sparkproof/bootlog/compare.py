@@ -135,12 +135,13 @@ def _flag(name: str, wanted: str, boot: BootLog) -> Agreement | None:
     observed = boot.argument(name.removeprefix("--").replace("-", "_"))
     if observed is None or wanted.startswith("{"):
         return None
-    agrees = _plain(observed) == _plain(wanted)
+    agrees = plain_value(observed) == plain_value(wanted)
     likely = "" if agrees else "the server was started with other arguments"
     return Agreement(name, wanted, observed, agrees, likely)
 
 
-def _plain(value: str) -> str:
+def plain_value(value: str) -> str:
+    """A flag's value as it compares: quotes, case, hyphens and the look of numbers left out."""
     text = value.strip().strip("'\"").lower().replace("-", "_")
     try:
         return repr(float(text))

@@ -6,9 +6,11 @@ from typing import Any
 
 from sparkproof.core.report import Report
 from sparkproof.core.results.bench import BenchResult
+from sparkproof.core.results.proof import ProofResult
 from sparkproof.render.bench_csv import bench_table
 from sparkproof.render.bench_html import bench_page
 from sparkproof.render.html import html_page
+from sparkproof.render.live_proof_html import proof_page
 from sparkproof.render.report_text import render_criteria
 
 
@@ -23,4 +25,6 @@ def render_export(report: Report[Any], kind: str) -> str:
         return bench_table(report.result)
     if isinstance(report.result, BenchResult):
         return bench_page(report)
+    if isinstance(report.result, ProofResult):
+        return proof_page(report)
     return html_page(report, render_criteria(report.criteria))

@@ -17,12 +17,15 @@ from sparkproof.render.html import html_document, lines_html, made_by, safe
 from sparkproof.render.lines import Line
 from sparkproof.render.live_proof_text import match_word
 from sparkproof.render.report_text import SEVERITY_STYLE, VERDICT_STYLE
+from sparkproof.render.soak_html import soak_figures
+from sparkproof.render.soak_text import render_soak
 from sparkproof.render.walk_text import layer_name
 
 _CSS = """
 table{border-collapse:collapse;width:100%;font-size:.9rem;margin:.5rem 0 1rem}
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;
-border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+border-bottom:1px solid var(--line);overflow-wrap:break-word}
+code{overflow-wrap:anywhere}
 th{color:var(--dim);font-weight:400}td:first-child{white-space:nowrap;overflow-wrap:normal}
 .verdict{font-size:1.25rem;margin:.5rem 0}.two{display:flex;gap:2rem;flex-wrap:wrap}
 .two>div{flex:1 1 20rem}ul{padding-left:1.2rem;margin:.3rem 0}li{margin:.15rem 0}
@@ -129,6 +132,11 @@ def _live(live: LiveProof) -> Iterator[str]:
         yield from _section(title, _table(("", "", "predicted", "seen", "in", ""), rows))
     if live.smoke is not None and live.smoke.result is not None:
         yield from _section("Smoke", _criteria(live.smoke.criteria), _costs(live.smoke.result))
+    if live.soak is not None and live.soak.result is not None:
+        soak = live.soak.result
+        yield from _section(
+            "Soak", *soak_figures(soak), _pre(render_soak(soak, live.soak.criteria))
+        )
     if live.bench is not None and live.bench.result is not None:
         bench = live.bench.result
         yield from _section(

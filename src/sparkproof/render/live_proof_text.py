@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from sparkproof.core.results.live_proof import LiveProof, Match, Part
 from sparkproof.core.results.proof import ProofResult
 from sparkproof.render.bench_text import render_bench
@@ -11,6 +13,7 @@ from sparkproof.render.lines import Line, Span, Style, heading, line, table
 from sparkproof.render.proof_text import render_proof
 from sparkproof.render.report_text import VERDICT_STYLE
 from sparkproof.render.smoke_text import render_smoke
+from sparkproof.render.soak_text import render_soak
 
 _WORD = {True: Span("agrees", Style.GOOD), False: Span("differs", Style.BAD)}
 
@@ -29,9 +32,12 @@ def render_live_proof(result: ProofResult, *, verbose: bool = False) -> list[Lin
     if live.matches:
         lines += [line(), heading("does reality match the proof"), *matches_table(live.matches)]
     if verbose or live.smoke is None:
-        lines += [line(), *render_proof(result)]
+        links = msgspec.structs.replace(result, boot_log=None)  # its rows stand above
+        lines += [line(), *render_proof(links)]
     if live.smoke and live.smoke.result and verbose:
         lines += [line(), *render_smoke(live.smoke.result, live.smoke.criteria)]
+    if live.soak and live.soak.result:
+        lines += [line(), *render_soak(live.soak.result, live.soak.criteria)]
     if live.bench and live.bench.result:
         lines += [line(), *render_bench(live.bench.result, live.bench.criteria)]
     return lines

@@ -24,13 +24,17 @@ def soak_page(report: Report[SoakResult]) -> str:
     result = report.result
     if result is None:
         return html_page(report, ())
+    return html_page(report, render_soak(result, report.criteria), soak_figures(result))
+
+
+def soak_figures(result: SoakResult) -> list[str]:
+    """The plots, as parts of a page."""
     bins = _joined(result.timeline)
-    figures = [
+    return [
         bar_chart(caption, unit, [Bar(f"{b.start_s:.0f} s", value(b)) for b in bins])
         for caption, unit, value in _FIGURES
         if any(value(b) for b in bins)
     ]
-    return html_page(report, render_soak(result, report.criteria), figures)
 
 
 def _joined(bins: tuple[TimeBin, ...]) -> list[TimeBin]:

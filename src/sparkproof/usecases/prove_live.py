@@ -17,6 +17,7 @@ from sparkproof.core.digest import digest
 from sparkproof.core.errors import SparkproofError
 from sparkproof.core.finding import Finding
 from sparkproof.core.observations.server_snapshot import ServerSnapshot
+from sparkproof.core.observations.soak_run import Ending
 from sparkproof.core.ports import Progress
 from sparkproof.core.report import Report
 from sparkproof.core.results.live_proof import LiveProof, Match, Part, PartName
@@ -30,16 +31,16 @@ from sparkproof.usecases.expectations import expected_of, refuse_model
 from sparkproof.usecases.live import Ports, keep, take_snapshot
 from sparkproof.usecases.prove import prove
 from sparkproof.usecases.prove_live_match import (
-    blocks_of,
     judge_match,
     match_log,
     match_server,
     read_plans,
 )
-from sparkproof.usecases.prove_live_plan import plan_bench
+from sparkproof.usecases.prove_live_plan import plan_bench, wish_soak
 from sparkproof.usecases.prove_live_summary import report_live
 from sparkproof.usecases.prove_summary import summarize
 from sparkproof.usecases.smoke import smoke
+from sparkproof.usecases.soak import Surroundings, soak
 
 Say = Callable[[str], None]
 _HARD = frozenset({"smoke/garbage"})
@@ -73,6 +74,7 @@ def prove_live(
     store: ReceiptStore | None = None,
     port: ServerPort | None = None,
     say: Say = lambda _: None,
+    show: Say = lambda _: None,
 ) -> Report[ProofResult]:
     """Prove it, then hold the running server against the proof and every gate.
 
@@ -82,6 +84,7 @@ def prove_live(
         store: where the receipts go: one for each part, and one over all of them.
         port: asked in place of the address.
         say: told how far it is.
+        show: told how far a long part is, every few seconds.
 
     Raises:
         UsageError: the deployment or the address is wrong as written.
@@ -91,7 +94,7 @@ def prove_live(
     static = prove(
         deployment, cache=cache, offline=offline, progress=progress, store=store, log=request.log
     )
-    chain = _Chain(deployment, static, request, store, port, say)
+    chain = _Chain(deployment, static, request, store, port, say, show)
     chain.run()
     report = report_live(static, chain.live(), chain.findings, chain.unknowns)
     assert static.result is not None
@@ -113,10 +116,11 @@ class _Chain:
         store: ReceiptStore | None,
         port: ServerPort | None,
         say: Say,
+        show: Say,
     ) -> None:
         assert static.result is not None
         self._deployment, self._proof, self._request = deployment, static.result, request
-        self._store, self._port, self._say = store, port, say
+        self._store, self._port, self._say, self._show = store, port, say, show
         self._model = ""
         self._stopped = ""
         self._interrupted = False
@@ -132,6 +136,7 @@ class _Chain:
         steps: tuple[tuple[PartName, Callable[[], Part]], ...] = (
             (PartName.MATCH, self._match),
             (PartName.SMOKE, self._smoke),
+            (PartName.SOAK, self._soak),
             (PartName.BENCH, self._bench),
         )
         for name, step in steps:
@@ -211,8 +216,7 @@ class _Chain:
         served = [model.name for model in snapshot.models]
         promised = [name for name in expected_of(self._deployment).names if name in served]
         self._model = refuse_model(promised or served, "")
-        release, blocks = self._proof.release, blocks_of(snapshot)
-        plans, unknowns = read_plans(self._deployment, release, blocks)
+        plans, unknowns = read_plans(self._deployment, self._proof.release, snapshot)
         self.unknowns += [*unknowns, *snapshot.unknowns]
         rows = match_server(self._proof, self._deployment, snapshot, self._model, plans)
         self._matches = (*rows, *self._matches)
@@ -234,6 +238,23 @@ class _Chain:
             self._stopped = f"left out: {hard[0].message}"
         return self._done(PartName.SMOKE, report)
 
+    def _soak(self) -> Part:
+        around = Surroundings(deployment=self._deployment, log=self._request.log)
+        report = soak(
+            self._request.address,
+            wish_soak(quick=self._request.quick),
+            around,
+            model=self._model,
+            store=self._store,
+            find_in=self._store,
+            port=self._port,
+            say=self._say,
+            show=self._show,
+        )
+        if report.result is not None and report.result.ending is Ending.GONE:
+            self._stopped = "left out: the server stopped answering during soak"
+        return self._done(PartName.SOAK, report)
+
     def _bench(self) -> Part:
         assert self.snapshot is not None
         chats = self._reports.get("smoke")
@@ -246,13 +267,29 @@ class _Chain:
 
     def _done(self, name: PartName, report: Report[Any]) -> Part:
         self._reports[name.value] = report
-        self.findings += report.findings
+        self.findings += (
+            msgspec.structs.replace(item, subject=item.subject or name.value)
+            for item in report.findings
+        )
         self.unknowns += report.unknowns
         if getattr(report.result, "interrupted", False):
             self._interrupted, self._stopped = True, "left out: interrupted"
-        return Part(
+        part = Part(
             name=name, verdict=report.verdict, summary=report.summary, receipt=report.receipt
         )
+        return self._same_process(part, getattr(report.result, "snapshot", None))
+
+    def _same_process(self, part: Part, seen: ServerSnapshot | None) -> Part:
+        """The part as it is, unless another process answered it than the one that was matched."""
+        starts = [s.counts.start_s for s in (self.snapshot, seen) if s and s.counts]
+        if None in starts or len(set(starts)) < 2:
+            return part
+        self._stopped = f"left out: the server was started anew before {part.name}"
+        finding = make_finding("live/restarted", subject=part.name)
+        self.findings.append(finding)
+        verdict = fold((part.verdict, Verdict.FAIL))
+        summary = f"{finding.message}; {part.summary}"
+        return msgspec.structs.replace(part, verdict=verdict, summary=summary)
 
 
 def _gone(summary: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from sparkproof.bootlog.compare import same_version
+from sparkproof.bootlog.compare import plain_value, same_version
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import SparkproofError
 from sparkproof.core.finding import Finding
@@ -23,10 +23,11 @@ from sparkproof.memory.kv_plan import plan_kv
 from sparkproof.usecases.expectations import expected_of
 from sparkproof.usecases.fit import fit
 from sparkproof.usecases.fit_case import FitCase, FitRequest, read_case
-from sparkproof.usecases.prove_log import expected_backends
+from sparkproof.usecases.prove_log import expected_backends, flags_with_values
 
 _CACHE_INFO = "vllm:cache_config_info"
 _PRINTED = 0.0051
+_TOLD_OTHERWISE = frozenset({"block_size", "enable_prefix_caching"})
 _ON = {True: "on", False: "off"}
 _ON_LABEL = {"True": "on", "False": "off"}
 _OTHER_FLAGS = "other arguments or another checkpoint than was proven"
@@ -37,12 +38,14 @@ class Plans(msgspec.Struct, frozen=True):
 
     Attributes:
         cut: the pool of as many blocks as the server has; None where the layout is not known.
+        of_bytes: blocks of as many bytes as the server says; None where it does not.
         fit: the pool from the flags; None where it can't be planned.
         exact: the release's own arithmetic, not a neighbour's.
         auto_length: the context length was left to the release.
     """
 
     cut: KvPlan | None = None
+    of_bytes: int | None = None
     fit: FitResult | None = None
     exact: bool = True
     auto_length: bool = False
@@ -50,13 +53,13 @@ class Plans(msgspec.Struct, frozen=True):
 
 
 def read_plans(
-    deployment: Deployment, release: str, blocks: int
+    deployment: Deployment, release: str, snapshot: ServerSnapshot
 ) -> tuple[Plans, tuple[Unknown, ...]]:
     """Plan the pool of a deployment; what can't be planned is an unknown, never an error.
 
     Args:
         release: vLLM version that the artifact itself tells.
-        blocks: of the running server; 0 where it does not tell.
+        snapshot: of the running server, for the size of its pool.
     """
     request = FitRequest(
         checkpoint=deployment.checkpoint,
@@ -67,36 +70,33 @@ def read_plans(
         reserve_gib=deployment.box.reserve_gib,
         tenants=deployment.box.co_tenants,
     )
-    unknowns: list[Unknown] = []
-    case = cut = planned = None
     try:
-        case = read_case(request)
-        cut = plan_kv(case.shape(), 0, blocks=blocks) if blocks else None
+        plans = _cut(read_case(request), snapshot)
     except SparkproofError as error:
-        unknowns.append(_unplanned(deployment, error))
-    if case is not None:
-        try:
-            planned = fit(request).result
-        except SparkproofError as error:
-            unknowns.append(_unplanned(deployment, error))
-    return _plans(case, cut, planned), tuple(unknowns)
+        return Plans(), (_unplanned(deployment, error),)
+    try:
+        return msgspec.structs.replace(plans, fit=fit(request).result), ()
+    except SparkproofError as error:
+        return plans, (_unplanned(deployment, error),)
 
 
-def _plans(case: FitCase | None, cut: KvPlan | None, planned: FitResult | None) -> Plans:
-    if case is None:
-        return Plans()
-    auto, dtype = case.args.max_model_len == -1, case.args.kv_dtype
-    return Plans(cut, planned, case.choice.exact, auto, "" if dtype == "auto" else dtype)
+def _cut(case: FitCase, snapshot: ServerSnapshot) -> Plans:
+    """The release's own arithmetic, for the pool that the server has."""
+    cache = _cache(snapshot)
+    blocks, pool = (_whole(cache.get(n, "")) for n in ("num_gpu_blocks", "kv_cache_memory_bytes"))
+    shape, dtype = case.shape(), case.args.kv_dtype
+    return Plans(
+        cut=plan_kv(shape, 0, blocks=blocks) if blocks else None,
+        of_bytes=shape.blocks(pool) if pool and not case.args.blocks_override else None,
+        exact=case.choice.exact,
+        auto_length=case.args.max_model_len == -1,
+        cache_dtype="" if dtype == "auto" else dtype,
+    )
 
 
 def _unplanned(deployment: Deployment, error: SparkproofError) -> Unknown:
     why = f"the pool is not predicted: {error.message}"
     return Unknown(Path(deployment.checkpoint).name, why, topic="fit/kv", hint=error.hint)
-
-
-def blocks_of(snapshot: ServerSnapshot) -> int:
-    """Blocks of the server's pool; 0 where it does not tell."""
-    return _whole(_cache(snapshot).get("num_gpu_blocks", ""))
 
 
 def match_server(
@@ -107,6 +107,7 @@ def match_server(
     return (
         *_identity(proof, deployment, snapshot, served),
         *_settings(snapshot, served, plans),
+        *_flags(deployment, snapshot),
         *_memory(snapshot, plans),
     )
 
@@ -200,13 +201,26 @@ def _settings(snapshot: ServerSnapshot, served: Served, plans: Plans) -> Iterato
         yield _text("speculation", _ON[wanted], told, "/metrics")
 
 
+def _flags(deployment: Deployment, snapshot: ServerSnapshot) -> Iterator[Match]:
+    """Flags whose value the server's cache configuration repeats under their own name."""
+    cache = _cache(snapshot)
+    for flag, value in flags_with_values(deployment.args).items():
+        label = flag.removeprefix("--").replace("-", "_")
+        if label in cache and label not in _TOLD_OTHERWISE:
+            same = plain_value(value) == plain_value(cache[label])
+            yield _match(flag, value, cache[label], _CACHE_INFO, same, _OTHER_FLAGS)
+
+
 def _memory(snapshot: ServerSnapshot, plans: Plans) -> Iterator[Match]:
-    cache, cut, exact = _cache(snapshot), plans.cut, plans.exact
+    cache, cut, exact, memory = _cache(snapshot), plans.cut, plans.exact, Topic.MEMORY
+    blocks = _whole(cache.get("num_gpu_blocks", ""))
     if plans.fit is not None:
-        yield _pool(plans.fit, blocks_of(snapshot), exact)
+        yield _pool(plans.fit, blocks, exact)
+    if plans.of_bytes is not None:
+        name = f"KV blocks of {cache['kv_cache_memory_bytes']} bytes"
+        yield _number(name, plans.of_bytes, blocks, _CACHE_INFO, memory, exact)
     if cut is None:
         return
-    memory = Topic.MEMORY
     size = _whole(cache.get("block_size", ""))
     yield _number("block size", cut.block_size, size, _CACHE_INFO, memory, exact)
     tokens = _whole(cache.get("kv_cache_size_tokens", ""))

@@ -6,6 +6,7 @@ from sparkproof.core.observations.load_run import LoadPlan
 from sparkproof.core.observations.server_snapshot import ServerSnapshot
 from sparkproof.core.report import Report
 from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.gates.soak_plan import Wishes
 from sparkproof.load.schedule import make_plan
 
 _DEPTH, _OUTPUT, _STREAMS = 1024, 128, 8
@@ -13,6 +14,12 @@ _QUICK_DEPTH, _QUICK_OUTPUT, _QUICK_STREAMS = 256, 32, 4
 _ROOM = 64
 """Tokens that a chat template and a miscounted word may add."""
 _REPEATS = 3
+_QUICK_REQUESTS = 48
+
+
+def wish_soak(*, quick: bool) -> Wishes:
+    """The usual soak, or one of a minute; lengths are the soak's own business."""
+    return Wishes(requests=_QUICK_REQUESTS, concurrency=_QUICK_STREAMS) if quick else Wishes()
 
 
 def plan_bench(

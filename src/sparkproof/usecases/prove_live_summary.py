@@ -11,18 +11,22 @@ from sparkproof.core.report import Report
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.results.live_proof import FactUsed, LiveProof, PartName
 from sparkproof.core.results.proof import ProofResult
+from sparkproof.core.results.soak import SoakResult
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict, fold
 from sparkproof.facts.backend import backends
 from sparkproof.facts.book import hardware
 from sparkproof.facts.gate_operators import gate_operators
 from sparkproof.gates.pages import make_finding
+from sparkproof.gates.soak_pressure import pressure_words
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.live import subject_of
 
 _TOLD = 2
 """How many parts the one line names."""
 _STEPS = 3
+_UNSHOWN = frozenset({"soak/preemption", "soak/prefix"})
+"""Criteria that pass with a warning where nothing of the kind happened."""
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
@@ -92,10 +96,9 @@ def _summary(live: LiveProof, verdict: Verdict) -> str:
 def _next_steps(static: Report[ProofResult], live: LiveProof, verdict: Verdict) -> tuple[str, ...]:
     if verdict is Verdict.PASS:
         return ()
-    reports = {PartName.STATIC: static, PartName.SMOKE: live.smoke, PartName.BENCH: live.bench}
     steps: list[str] = []
     for part in live.parts:
-        report = reports.get(part.name)
+        report = static if part.name is PartName.STATIC else live.report(part.name)
         if report is not None and part.verdict is verdict:
             steps += report.next_steps
     return tuple(dict.fromkeys(steps))[:_STEPS]
@@ -108,8 +111,16 @@ def _exercised(live: LiveProof) -> Iterator[str]:
     if live.smoke and live.smoke.result:
         asked = len(live.smoke.result.exchanges)
         yield f"smoke: {asked} requests to {live.smoke.result.model}, one after the other"
+    if live.soak and live.soak.result and live.soak.result.requests:
+        yield _soaked(live.soak.result)
     if live.bench and live.bench.result:
         yield from _measured(live.bench.result)
+
+
+def _soaked(result: SoakResult) -> str:
+    kinds = ", ".join(f"{k.requests} {k.kind.value}" for k in result.kinds)
+    beside = ", beside other traffic" if result.loaded else ""
+    return f"soak: {result.requests} requests ({kinds}), {pressure_words(result)}{beside}"
 
 
 def _measured(result: BenchResult) -> Iterator[str]:
@@ -130,11 +141,12 @@ def _not_exercised(live: LiveProof) -> Iterator[str]:
     for part in live.parts:
         if part.verdict is Verdict.SKIPPED:
             yield f"{part.name}: {part.summary}"
-    if live.smoke:
-        for item in live.smoke.criteria:
-            if item.verdict is Verdict.SKIPPED:
+    for name in PartName:
+        report = live.report(name)
+        for item in report.criteria if report else ():
+            if item.verdict is Verdict.SKIPPED or (item.warning and item.name in _UNSHOWN):
                 yield f"{item.name}: {item.reason}"
-    silent = [row.name for row in live.matches if row.agrees is None]
+    silent = [row.name for row in live.matches if row.agrees is None and not row.seen]
     if silent:
         yield f"predicted and not seen: {', '.join(dict.fromkeys(silent))}"
     yield from _longest(live)
@@ -153,6 +165,8 @@ def longest_context(live: LiveProof) -> int:
     lengths = [0]
     if live.smoke and live.smoke.result:
         lengths.append(live.smoke.result.prefix_tokens)
+    if live.soak and live.soak.result:
+        lengths.append(live.soak.result.pressure.longest_tokens)
     if live.bench and live.bench.result:
         result = live.bench.result
         lengths += [

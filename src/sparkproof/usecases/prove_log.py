@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -75,7 +76,7 @@ def compare_with_log(
         raise FormatError("no boot of vLLM in it", where=source.name)
     boot = reading.boots[-1]
     plan, unknowns = _plan(boot, release, deployment)
-    flags = _flags(deployment.args)
+    flags = flags_with_values(deployment.args)
     compared = [
         compare_boot(_expectation(release, branch, plan, boot, flags), boot) for branch in branches
     ]
@@ -111,10 +112,10 @@ def _finding(log: str, row: Agreement) -> Finding:
     )
 
 
-def _flags(arguments: Sequence[str]) -> dict[str, str]:
+def flags_with_values(arguments: Sequence[str]) -> dict[str, str]:
     """Long flags with one value, as the user wrote them."""
     found = {}
-    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+    for word, following in pairwise((*arguments, "")):
         name, equals, value = word.partition("=")
         if name.startswith("--") and (equals or (following and not following.startswith("-"))):
             found[name] = value if equals else following

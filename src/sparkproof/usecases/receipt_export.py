@@ -13,14 +13,18 @@ from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.report import Report
 from sparkproof.core.results.bench import BenchResult
+from sparkproof.core.results.proof import ProofResult
 from sparkproof.core.results.receipts import ReceiptExport
 from sparkproof.core.units import format_bytes
 from sparkproof.core.verdict import Verdict
 from sparkproof.usecases.envelope import make_report
 
+_TYPED: dict[str, Any] = {"bench": Report[BenchResult], "prove": Report[ProofResult]}
+"""Reports that have a page of their own."""
+
 
 def read_report(store: ReceiptStore, reference: str, *, rows: bool) -> tuple[str, Report[Any]]:
-    """The file's name and the report in one receipt, a benchmark's with its own type.
+    """The file's name and the report in one receipt, with its own type where it has a page.
 
     Args:
         rows: a table of requests is wanted, which only a benchmark has.
@@ -55,7 +59,7 @@ def write_export(name: str, receipt: str, out: Path, kind: str, text: str) -> Re
 
 
 def _report(receipt: Receipt, name: str) -> Report[Any]:
-    kind = Report[BenchResult] if receipt.command == "bench" else Report[Any]
+    kind = _TYPED.get(receipt.command, Report[Any])
     try:
         report: Report[Any] = msgspec.json.decode(receipt.report, type=kind)
     except msgspec.DecodeError as error:

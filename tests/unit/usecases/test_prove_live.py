@@ -65,6 +65,22 @@ def test_one_difference_fails_and_is_named(seen: dict[str, str], name: str) -> N
     assert (finding.rule, finding.severity) == ("proof/server-differs", Severity.ERROR)
 
 
+def test_blocks_of_a_pool_whose_bytes_the_server_tells_are_exact() -> None:
+    plans = Plans(cut=PLAN, of_bytes=64)
+    row = rows(plans, kv_cache_memory_bytes="64")["KV blocks of 64 bytes"]
+    assert (row.agrees, row.exact) == (True, True)
+    assert rows(plans, kv_cache_memory_bytes="64", num_gpu_blocks="63")[row.name].agrees is False
+
+
+def test_flags_that_the_cache_configuration_repeats_are_compared() -> None:
+    args = ("--gpu-memory-utilization", "0.90", "--mamba-cache-mode=align", "--max-num-seqs", "8")
+    deployment = msgspec.structs.replace(DEPLOYMENT, args=args)
+    server = snapshot(gpu_memory_utilization="0.9", mamba_cache_mode="none")
+    found = match_server(proof_result(), deployment, server, "tiny", Plans())
+    flags = {row.name: row.agrees for row in found if row.name.startswith("--")}
+    assert flags == {"--gpu-memory-utilization": True, "--mamba-cache-mode": False}
+
+
 def test_a_pool_outside_of_its_estimate_warns_and_does_not_fail() -> None:
     low, high = (msgspec.structs.replace(PLAN, blocks=n) for n in (80, 120))
     row = rows(Plans(cut=PLAN, fit=fit_of(PLAN, low, high)))["KV blocks"]

@@ -6,7 +6,7 @@ from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boo
 from sparkproof.core.observations.boot_log import BackendSeen, BootLog, Outcome, Phase, Seen
 from sparkproof.core.results.proof import Agreement, LogComparison
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.prove_log import _flags, judge_comparison
+from sparkproof.usecases.prove_log import flags_with_values, judge_comparison
 
 
 def _boot(*seen: Seen, backends: tuple[BackendSeen, ...] = (), version: str = "") -> BootLog:
@@ -58,7 +58,8 @@ def test_dense_layers_of_another_scheme_do_not_contradict() -> None:
 
 def test_flags_are_read_as_the_user_wrote_them() -> None:
     words = ("--max-model-len", "4096", "--moe-backend=marlin", "--enable-lora", "--trust")
-    assert _flags(words) == {"--max-model-len": "4096", "--moe-backend": "marlin"}
+    assert flags_with_values(()) == {}
+    assert flags_with_values(words) == {"--max-model-len": "4096", "--moe-backend": "marlin"}
 
 
 def test_a_silent_log_proves_nothing() -> None:

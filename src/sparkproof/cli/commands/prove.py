@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sparkproof.core.results.proof import ProofResult
 
 _PAGE = click.Path(path_type=Path, dir_okay=False)
+_SKIPPABLE = click.Choice(["soak", "bench"])
 
 
 @click.command("prove")
@@ -31,7 +32,10 @@ _PAGE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--live", default="", metavar="URL", help="The running server: ask it as well.")
 @click.option("--quick", is_flag=True, help="With --live: short gates.")
 @click.option(
-    "--skip", multiple=True, type=click.Choice(["bench"]), help="With --live: leave this out."
+    "--skip",
+    multiple=True,
+    type=click.Choice(["soak", "bench"]),
+    help="With --live: leave this out.",
 )
 @click.option("--html", type=_PAGE, help="Write a page for a colleague.")
 @click.option("--receipt/--no-receipt", default=True, help="Write a receipt (default: yes).")
@@ -51,7 +55,8 @@ def command(
     checkpoint (a folder with config.json, or the file) with the rest as options. What follows
     -- is what would follow `vllm serve MODEL`.
 
-    --live chains it all: the proof, the boot log, does the server match, smoke, bench.
+    --live chains it all: the proof, the boot log, does the server match, smoke, soak,
+    bench: one verdict.
 
     \b
     sparkproof prove deployment.toml
@@ -83,7 +88,7 @@ def _prove(
     store: Path | None,
     **described: Any,
 ) -> Report[ProofResult]:
-    from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.adapters.progress import StatusLine, make_progress  # noqa: PLC0415
     from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
     from sparkproof.cli.output import write_lines  # noqa: PLC0415
     from sparkproof.render.lines import line  # noqa: PLC0415
@@ -101,12 +106,18 @@ def _prove(
         return prove(deployment, log=log, **common)
     from sparkproof.usecases.prove_live import LiveRequest, prove_live  # noqa: PLC0415
 
-    return prove_live(
-        deployment,
-        LiveRequest(live, log=log, quick=quick, skip=skip),
-        say=lambda text: write_lines([line(text)], to_stderr=True),
-        **common,
-    )
+    status = StatusLine()
+    status.start()
+    try:
+        return prove_live(
+            deployment,
+            LiveRequest(live, log=log, quick=quick, skip=skip),
+            say=lambda text: write_lines([line(text)], to_stderr=True),
+            show=status.show,
+            **common,
+        )
+    finally:
+        status.finish()
 
 
 def _deployment(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -10,6 +11,7 @@ from sparkproof.core.observations.server_snapshot import ServerSnapshot
 from sparkproof.core.report import Report
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.core.results.soak import SoakResult
 from sparkproof.core.verdict import Verdict
 
 
@@ -20,6 +22,7 @@ class PartName(StrEnum):
     LOG = "log"
     MATCH = "match"
     SMOKE = "smoke"
+    SOAK = "soak"
     BENCH = "bench"
 
 
@@ -94,11 +97,17 @@ class LiveProof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     snapshot: ServerSnapshot | None = None
     matches: tuple[Match, ...] = ()
     smoke: Report[SmokeResult] | None = None
+    soak: Report[SoakResult] | None = None
     bench: Report[BenchResult] | None = None
     exercised: tuple[str, ...] = ()
     not_exercised: tuple[str, ...] = ()
     facts: tuple[FactUsed, ...] = ()
     interrupted: bool = False
+
+    def report(self, name: PartName) -> Report[Any] | None:
+        """The report of a part that has one of its own."""
+        found: Report[Any] | None = getattr(self, name.value, None)
+        return found
 
     def part(self, name: PartName) -> Part | None:
         """The part of that name."""
