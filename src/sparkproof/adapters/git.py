@@ -46,6 +46,11 @@ class Mention(msgspec.Struct, frozen=True):
     shallow: bool
 
 
+def is_checkout(folder: Path) -> bool:
+    """Whether git keeps a history of that folder."""
+    return (folder / ".git").exists()
+
+
 def find_pull_request(folder: Path, number: int) -> Mention:
     """The oldest commit of HEAD's history whose subject ends in ``(#number)``.
 
@@ -53,7 +58,7 @@ def find_pull_request(folder: Path, number: int) -> Mention:
         UsageError: the folder is no git checkout.
         UnreachableError: there is no git, or it fails.
     """
-    if not (folder / ".git").exists():
+    if not is_checkout(folder):
         raise UsageError(f"{folder.name or folder} is no git checkout", hint="name its top folder")
     head = _git(folder, "rev-parse", "HEAD")
     shallow = _git(folder, "rev-parse", "--is-shallow-repository") == "true"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sparkproof.claims import defaults, files, oracles, server, settings
+from sparkproof.claims import defaults, files, history, oracles, server, settings
 from sparkproof.claims.material import Material, untold
 from sparkproof.core.claims import Told
 from sparkproof.core.condition import Tri
@@ -46,6 +46,7 @@ _FROM_MATERIAL: dict[type, Callable[[Material, Any], Told]] = {
     probes.ArchPresent: files.arch_present,
     probes.FilePresent: files.file_present,
     probes.SourceText: files.source_text,
+    probes.PullRequests: history.pull_requests,
 }
 
 

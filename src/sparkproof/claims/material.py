@@ -22,6 +22,22 @@ NO_FILES = "only the artifact itself tells, and it was not opened"
 
 
 @dataclass(frozen=True)
+class Landed:
+    """Where a pull request is in a history.
+
+    Attributes:
+        commit: the oldest that names it, "" for none; `subject` is its first line.
+        first_tag: the oldest release tag that holds it ("" for none).
+        cut_off: the history is not whole, so that "none" says nothing.
+    """
+
+    commit: str
+    subject: str = ""
+    first_tag: str = ""
+    cut_off: bool = False
+
+
+@dataclass(frozen=True)
 class Material:
     """Everything that was seen of one release.
 
@@ -32,6 +48,7 @@ class Material:
         artifact: its files; None where only a surface is at hand.
         pick: walks an oracle; None where nobody can.
         texts: members that were read already, blanks folded.
+        history: looks for a pull request's number; None where there is no checkout.
     """
 
     surface: ReleaseSurface | None = None
@@ -40,6 +57,7 @@ class Material:
     artifact: Artifact | None = None
     pick: Callable[[ReleaseSurface, Pick], Told] | None = None
     texts: dict[str, str] = field(default_factory=dict)
+    history: Callable[[int], Landed] | None = None
 
     @cached_property
     def paths(self) -> Mapping[str, str]:

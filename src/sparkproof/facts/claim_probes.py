@@ -289,10 +289,17 @@ class GraphMode(_Probe, frozen=True, tag="graph_mode"):
     expect: bool = True
 
 
+class PullRequests(_Probe, frozen=True, tag="pull_requests"):
+    """Does a checkout's history hold every one of these pull requests?"""
+
+    numbers: tuple[int, ...]
+    expect: bool = True
+
+
 class Needs(_Probe, frozen=True, tag="needs"):
     """Nothing static tells: what it takes, and what to do with it."""
 
-    what: Literal["gpu", "server", "host", "network", "history", "checkpoint"]
+    what: Literal["gpu", "server", "host", "network", "checkpoint"]
     how: str
 
 
@@ -338,6 +345,7 @@ Probe: TypeAlias = (
     | BatchDefault
     | RuleOutcome
     | GraphMode
+    | PullRequests
     | Needs
     | AllOf
     | AnyOf
@@ -352,5 +360,5 @@ def parts(probe: Probe) -> tuple[Probe, ...]:
 
 
 def is_static(probe: Probe) -> bool:
-    """Whether files alone answer it."""
-    return not any(isinstance(part, Needs) for part in parts(probe))
+    """Whether a release's files alone answer it."""
+    return not any(isinstance(part, Needs | PullRequests) for part in parts(probe))

@@ -229,10 +229,16 @@ _SECTIONS: tuple[Callable[[ReleaseResult], list[Line]], ...] = (
 def render_contains(result: Contains) -> list[Line]:
     """Commit and first tag."""
     if not result.commit:
-        return [line(Span("no commit of the history names it", Style.DIM))]
-    rows = [("commit", result.commit[:12], result.subject)]
-    rows.append(("first tag", result.first_tag or "none of this checkout", ""))
-    return table(rows)
+        lines = [line(Span("no commit of the history names it", Style.DIM))]
+    else:
+        rows = [("commit", result.commit[:12], result.subject)]
+        rows.append(("first tag", result.first_tag or "none of this checkout", ""))
+        lines = table(rows)
+    for claim in result.claims:
+        agrees = {True: "as claimed", False: "otherwise than claimed", None: ""}[claim.agrees]
+        told = " ".join(filter(None, (f"({claim.said})" if claim.said else "", agrees)))
+        lines.append(line(f"{claim.id}: {claim.statement} {told}".rstrip()))
+    return lines
 
 
 def render_builds(result: BuildResult) -> list[Line]:

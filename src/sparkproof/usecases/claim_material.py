@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sparkproof.adapters.cache import ArtifactCache
+from sparkproof.adapters.git import find_pull_request, is_checkout
 from sparkproof.adapters.observation_cache import EVERYTHING, ObservationCache
 from sparkproof.adapters.open_artifact import open_artifact
-from sparkproof.claims.material import Material
+from sparkproof.claims.material import Landed, Material
 from sparkproof.core.observations.device_code import DeviceCode
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.ports import Artifact, Progress
@@ -74,7 +76,9 @@ def _read(
         code = memory.recall(DeviceCode, str(at), lambda: read_code(artifact, at, progress))
     surface = memory.recall(ReleaseSurface, EVERYTHING, lambda: read_surface(artifact))
     if code is None:
-        material = Material(surface=surface, artifact=artifact, pick=ClaimWalk())
+        material = Material(
+            surface=surface, artifact=artifact, pick=ClaimWalk(), history=_history(artifact)
+        )
         return subject, material, surface.unknowns
     entries = [e for library in code.libraries for c in library.containers for e in c.entries]
     entries += [item.entry for item in code.loose]
@@ -87,5 +91,20 @@ def _read(
         archs=frozenset(map(label, entries)) if has_code else None,
         artifact=artifact,
         pick=ClaimWalk(),
+        history=_history(artifact),
     )
     return subject, material, (*surface.unknowns, *code.unknowns)
+
+
+def _history(artifact: Artifact) -> Callable[[int], Landed] | None:
+    """The history of a checkout, where the artifact is one."""
+    place = artifact.location
+    folder = Path(place.path) if place is not None and place.kind == "tree" else None
+    if folder is None or not is_checkout(folder):
+        return None
+
+    def look(number: int) -> Landed:
+        found = find_pull_request(folder, number)
+        return Landed(found.commit, found.subject, found.first_tag, found.shallow)
+
+    return look

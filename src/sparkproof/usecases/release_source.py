@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from sparkproof.adapters.git import find_pull_request
@@ -11,15 +12,17 @@ from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.ports import Progress
 from sparkproof.core.report import Report
-from sparkproof.core.results.release import BuildResult, Contains
+from sparkproof.core.results.release import BuildResult, ClaimSaid, Contains
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.book import find_device
+from sparkproof.facts.claim import claims
 from sparkproof.release.arch_list import read_arch, split_list
 from sparkproof.release.builds import read_builds
 from sparkproof.usecases.envelope import make_report
 
 _NUMBER = re.compile(r"#?(\d{1,7})\Z")
+_LOWER_BOUND = re.compile(r">=(\d+(?:\.\d+)*)\Z")
 _CUDA = re.compile(r"\d{2}(?:\.\d{1,2}){0,2}\Z")
 
 
@@ -34,22 +37,34 @@ def look_for_pull_request(number: str, checkout: str) -> Report[Contains]:
         raise UsageError(f"`{number}` is no number of a pull request", hint="e.g. '#48245'")
     folder = Path(checkout.removeprefix("tree:")).expanduser()
     found = find_pull_request(folder, int(match[1]))
-    result = Contains(int(match[1]), found.commit, found.subject, found.first_tag, found.head)
+    wanted = int(match[1])
+    said = tuple(_said_of(wanted, found.first_tag))
+    result = Contains(wanted, found.commit, found.subject, found.first_tag, found.head, said)
     where = f"{folder.name or 'the checkout'} at {found.head[:12]}"
     unknowns: tuple[Unknown, ...] = ()
     verdict = Verdict.PASS if found.commit else Verdict.FAIL
-    said = "holds" if found.commit else "does not hold"
+    answer = "holds" if found.commit else "does not hold"
     if not found.commit and found.shallow:
         why = "the history is cut off (a shallow clone)"
         unknowns = (Unknown(where=".git/shallow", why=why, hint="git fetch --unshallow"),)
-        verdict, said = Verdict.INCONCLUSIVE, "can't be asked about"
+        verdict, answer = Verdict.INCONCLUSIVE, "can't be asked about"
     return make_report(
         "release contains",
         result,
         verdict=verdict,
-        summary=f"{where} {said} #{result.number}",
+        summary=f"{where} {answer} #{result.number}",
         unknowns=unknowns,
     )
+
+
+def _said_of(number: int, first_tag: str) -> Iterator[ClaimSaid]:
+    """Claims about a pull request, each held against the first release tag that has it."""
+    for claim in claims().values():
+        if f"#{number}" in claim.about:
+            bound = _LOWER_BOUND.match(claim.said)
+            known = bound is not None and bool(first_tag)
+            agrees = first_tag == f"v{bound[1]}" if known and bound else None
+            yield ClaimSaid(claim.id, " ".join(claim.statement.split()), claim.said, agrees)
 
 
 def plan_build(

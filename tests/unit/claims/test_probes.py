@@ -7,6 +7,7 @@ import pytest
 from tests.unit.claims.samples import AT, BY_KIND, material_for, surface
 
 from sparkproof.claims import Material, answer_claim, answer_probe
+from sparkproof.claims.material import Landed
 from sparkproof.core.claims import ClaimAnswer
 from sparkproof.core.condition import Tri
 from sparkproof.core.observations.release_surface import Option, Oracle, Source
@@ -121,6 +122,23 @@ def test_a_claim_about_other_releases_is_not_answered() -> None:
 def test_what_needs_a_box_says_so() -> None:
     told = answer_probe(probes.Needs(what="gpu", how="boot it"), Material())
     assert (told.as_claimed, told.seen) == (Tri.UNKNOWN, "needs a gpu: boot it")
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        ({1: Landed("a" * 40, "x (#1)", "v0.22.0"), 2: Landed("b" * 40)}, Tri.YES),
+        ({1: Landed("a" * 40), 2: Landed("")}, Tri.NO),
+        ({1: Landed("a" * 40), 2: Landed("", cut_off=True)}, Tri.UNKNOWN),
+        (None, Tri.UNKNOWN),
+    ],
+)
+def test_pull_requests_are_asked_of_a_history(
+    held: dict[int, Landed] | None, expected: Tri
+) -> None:
+    look = held.__getitem__ if held is not None else None
+    probe = probes.PullRequests(numbers=(1, 2))
+    assert answer_probe(probe, Material(history=look)).as_claimed is expected
 
 
 def test_paths_count_from_the_folder_that_holds_the_package() -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from sparkproof.adapters.git import Mention
 from sparkproof.core.errors import UsageError
 from sparkproof.core.results.release import BackendRow, Bite, DeviceAnswer, ReleaseResult
 from sparkproof.core.verdict import Verdict
 from sparkproof.render.lines import plain_text
 from sparkproof.render.release_diff_text import render_diff
 from sparkproof.render.release_text import render_release
+from sparkproof.usecases import release_source
 from sparkproof.usecases.release import SECTIONS, look_at_release
 from sparkproof.usecases.release_args import check_arguments
 from sparkproof.usecases.release_diff import compare_releases
@@ -168,3 +170,16 @@ def test_a_build_that_misses_the_device(tmp_path: Path) -> None:
         plan_build(f"tree:{tmp_path}", cuda="12.8", arch_list="sm_120")
     with pytest.raises(UsageError, match="no CUDA version"):
         plan_build(f"tree:{tmp_path}", cuda="13;", arch_list="")
+
+
+@pytest.mark.parametrize(("tag", "agrees"), [("v0.27.0", True), ("v0.28.0", False), ("", None)])
+def test_what_the_book_says_of_a_pull_request_is_held_against_the_tag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str, agrees: bool | None
+) -> None:
+    mention = Mention("a" * 40, "Fix (#48245)", tag, "b" * 40, shallow=False)
+    monkeypatch.setattr(release_source, "find_pull_request", lambda *_: mention)
+    found = look_for_pull_request("48245", str(tmp_path)).result
+    assert found is not None
+    assert [(item.id, item.said, item.agrees) for item in found.claims] == [
+        ("history/48245", ">=0.27.0", agrees)
+    ]

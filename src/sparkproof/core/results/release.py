@@ -176,6 +176,20 @@ class ReleaseDiff(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: tuple[Change, ...]
 
 
+class ClaimSaid(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A claim of the book about a pull request.
+
+    Attributes:
+        said: releases that its source says hold it, as a specifier ("" for none named).
+        agrees: whether that begins with the first tag; None where it can't be compared.
+    """
+
+    id: str
+    statement: str
+    said: str
+    agrees: bool | None
+
+
 class Contains(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether a checkout's history holds a pull request.
 
@@ -183,6 +197,7 @@ class Contains(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         commit: first commit that names it ("" for none).
         subject: its first line.
         first_tag: the oldest release tag that holds it ("" for none, or if there are no tags).
+        claims: what the book says of it.
     """
 
     number: int
@@ -190,6 +205,7 @@ class Contains(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subject: str
     first_tag: str
     head: str
+    claims: tuple[ClaimSaid, ...] = ()
 
 
 class KernelBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
