@@ -16,6 +16,7 @@ from sparkproof.core.subject import Subject
 
 CONFIG = "config.json"
 _CONFIGS = (CONFIG, "hf_quant_config.json")
+_NO_NAMES = ("checkpoint", "model")
 _SNAPSHOT = re.compile(r"models--(?P<repo>[^/]+)/snapshots/(?P<commit>[0-9a-f]{40})\Z")
 _HINT = "name a folder with config.json, the file itself, or a repository as ORG/NAME"
 
@@ -36,7 +37,7 @@ class LocalCheckpoint:
             kind=RefKind.CHECKPOINT,
             ref=ref.display,
             identity=identity or _of_snapshot(folder) or self._identity(),
-            name=only or folder.resolve().name,
+            name=only or _name_of(folder.resolve()),
             notes=() if identity else _noted(folder, only),
         )
 
@@ -103,6 +104,12 @@ def find_local(ref: Ref) -> LocalCheckpoint | None:
 def with_identity(source: LocalCheckpoint, **change: str) -> Subject:
     """The subject of a local copy of something that has a better name."""
     return msgspec.structs.replace(source.subject, **change)
+
+
+def _name_of(folder: Path) -> str:
+    """The folder's own name, or its parent's where its own says only what it is."""
+    own, parent = folder.name, folder.parent.name
+    return parent if own in _NO_NAMES and parent else own
 
 
 def _of_snapshot(folder: Path) -> str:

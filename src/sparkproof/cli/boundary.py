@@ -16,6 +16,8 @@ from sparkproof.core.errors import ExitCode
 
 _FORMAT_HINT = "it is damaged or another kind of thing: fetch it again, or name the right one"
 _PROGRAM = "sparkproof"
+_RELEASE_OPTION = "--vllm"
+_RELEASE_HINT = "`--artifact vllm==VERSION`, or `sparkproof select` with --vllm: it needs none"
 _BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
 
 
@@ -23,6 +25,8 @@ def _usage_hint(error: click.ClickException, context: click.Context) -> str:
     """What to type: something of nearly that name, ``--`` before vLLM's words, or the help."""
     shown = f"`{context.command_path} --help` shows the options"
     if isinstance(error, click.NoSuchOption):
+        if error.option_name == _RELEASE_OPTION:
+            return _RELEASE_HINT
         if error.possibilities:
             return f"perhaps `{error.possibilities[0]}`; {shown}"
         if _passes_on(context.command):

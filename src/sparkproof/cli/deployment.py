@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from sparkproof.adapters.files import is_there
 from sparkproof.adapters.log_sources import inspect_container, read_small
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
@@ -32,7 +33,8 @@ def gather_deployment(
     """What the command line describes.
 
     Args:
-        reference: a deployment TOML, ``container:NAME``, saved inspect JSON, or a checkpoint.
+        reference: a deployment TOML or the folder of one, ``container:NAME``, saved inspect JSON,
+            or a checkpoint.
         vllm_args: in place of the TOML's `args` where there are some.
         env: ``NAME=VALUE`` pairs, on top of the TOML's.
         box: fields of `Box`; None leaves what the TOML says.
@@ -40,6 +42,7 @@ def gather_deployment(
     Raises:
         UsageError, UnreachableError, FormatError: as they say.
     """
+    reference = _own_toml(reference)
     if reference.endswith(".toml"):
         base = read_deployment(Path(reference))
     elif reference.startswith("container:"):
@@ -63,6 +66,12 @@ def gather_deployment(
     if stated:
         changes["box"] = msgspec.structs.replace(base.box, **stated)
     return msgspec.structs.replace(base, **changes)
+
+
+def _own_toml(reference: str) -> str:
+    """Of a folder that is no checkpoint and holds a deployment, that deployment."""
+    toml, config = (Path(reference) / name for name in ("deployment.toml", "config.json"))
+    return str(toml) if is_there(toml) and not is_there(config) else reference
 
 
 def _variables(pairs: Sequence[str]) -> dict[str, str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from textwrap import wrap
 
 import msgspec
 
 from sparkproof.core.deployment import Box, Deployment
 
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_COMMENT_COLUMNS = 90
 _ORDER = ("name", "checkpoint", "artifact", "device", "served_names", "server_url", "control")
 
 
@@ -71,7 +73,7 @@ def _box(box: Box, told: Mapping[str, str]) -> Iterator[str]:
 
 
 def _comment(text: str) -> list[str]:
-    return [f"# {' '.join(text.split())}"] if text else []
+    return [f"# {row}" for row in wrap(" ".join(text.split()), _COMMENT_COLUMNS)]
 
 
 def _key(name: str) -> str:

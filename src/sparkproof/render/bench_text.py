@@ -51,11 +51,11 @@ def _row(result: BenchResult, summary: CellSummary) -> tuple[str | Span, ...]:
 
 
 def spread_words(spread: Spread | None, scale: float, digits: int) -> str:
-    """``955 (940 to 970)``; a dash where there is none."""
+    """``955 (940-970)``; a dash where there is none."""
     if spread is None:
         return "-"
     low, high = f"{spread.low * scale:.{digits}f}", f"{spread.high * scale:.{digits}f}"
-    return f"{spread.median * scale:.{digits}f} ({low} to {high})"
+    return f"{spread.median * scale:.{digits}f} ({low}-{high})"
 
 
 def _notes(result: BenchResult, summary: CellSummary) -> list[Line]:

@@ -18,7 +18,10 @@ def render_checkpoint(result: CheckpointResult, *, verbose: bool = False) -> lis
     lines = [heading("checkpoint", f"{profile.name}  {what}"), *table(_facts(result))]
     title = f"as vLLM {result.release} reads them" if result.release else ""
     lines += [line(), heading("layers", title)]
-    lines += table(_rows(result), right=frozenset({4, 5, 6} if result.release else {3, 4, 5}))
+    if any(item.stored is not None for item in result.lines):
+        lines += table(_rows(result), right=frozenset({4, 5, 6} if result.release else {3, 4, 5}))
+    else:
+        lines += table(_declared_rows(result))
     if verbose:
         lines += [line(), heading("evidence"), *table(_evidence(result.lines))]
     return lines
@@ -80,6 +83,15 @@ def _kept(layer: LayerState) -> str:
         text += f" ({shape.kv_heads} x {shape.head_dim}"
         text += f", window {shape.window})" if shape.window else ")"
     return text
+
+
+def _declared_rows(result: CheckpointResult) -> Iterable[tuple[Cell, ...]]:
+    """What there is to say where no tensor was read."""
+    names = ("layer class", "declared", *(("run as",) if result.release else ()), "which")
+    yield tuple(Span(name, Style.DIM) for name in names)
+    for item in result.lines:
+        run = (_run_as(item),) if result.release else ()
+        yield (item.layer_class.value, item.declared.value, *run, item.layers)
 
 
 def _rows(result: CheckpointResult) -> Iterable[tuple[Cell, ...]]:

@@ -23,8 +23,8 @@ def render_compare(result: Comparison) -> list[Line]:
 
 
 def _stated(chosen: dict[str, str]) -> str:
-    words = [f"{role} {chosen[role]}" for role in CHOSEN if role in chosen]
-    return _short("  ".join(words), 2 * _LONGEST)
+    words = [f"{role} {chosen[role]}" for role in CHOSEN if chosen.get(role)]
+    return _short(", ".join(words), 3 * _LONGEST)
 
 
 def _pair(pair: Pair) -> list[Line]:

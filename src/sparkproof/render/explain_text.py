@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkproof.core.results.explain import Explanation
-from sparkproof.render.lines import Line, Span, Style, heading, line, table
+from sparkproof.render.lines import Line, Span, Style, heading, line, paragraph_of, table
 
 
 def render_explanation(result: Explanation) -> list[Line]:
@@ -14,7 +14,7 @@ def render_explanation(result: Explanation) -> list[Line]:
             title = f"{page.kind}: {page.title}" if page.title else page.kind
             lines.append(heading(page.topic, title))
         for paragraph in page.body:
-            lines += [line(f"  {row}") for row in paragraph.splitlines()]
+            lines += [row for text in paragraph.splitlines() for row in paragraph_of(text)]
             lines.append(line())
         lines += table((Span(name, Style.DIM), value) for name, value in page.rows)
         if page.see:

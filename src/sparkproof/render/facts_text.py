@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from textwrap import wrap
 
 from sparkproof.core.claims import ClaimAnswer
 from sparkproof.core.results.facts import (
@@ -16,9 +15,8 @@ from sparkproof.core.results.facts import (
     FactVerification,
     StaleRow,
 )
-from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, paragraph_of, table
 
-_WIDTH = 96
 _MARK = {
     ClaimAnswer.HOLDS: Span("yes", Style.GOOD),
     ClaimAnswer.DOES_NOT_HOLD: Span("no", Style.WARN),
@@ -27,8 +25,7 @@ _MARK = {
 
 
 def _paragraph(text: str, indent: str, style: Style = Style.PLAIN) -> Iterator[Line]:
-    for row in wrap(text, _WIDTH - len(indent), break_long_words=False, break_on_hyphens=False):
-        yield line(indent, Span(row, style))
+    yield from paragraph_of(text, indent=len(indent), style=style)
 
 
 def render_fact_list(result: FactList) -> list[Line]:

@@ -16,7 +16,7 @@ from sparkproof.render.page import (
     text_of,
 )
 
-__all__ = ["Cell", "Line", "Span", "Style", "Verbatim", "heading", "line", "table"]
+__all__ = ["Cell", "Line", "Span", "Style", "Verbatim", "heading", "line", "paragraph_of", "table"]
 
 Cell = str | Span | Line
 """Of a table: text, text in a style, or several runs of it."""
@@ -64,6 +64,12 @@ def table(
             pieces = [cell[number] if number < len(cell) else () for cell in folded]
             result.append(_row(pieces, widths, indent, gap, right))
     return result
+
+
+def paragraph_of(text: str, *, indent: int = 2, style: Style = Style.PLAIN) -> list[Line]:
+    """Prose, every line of it indented alike."""
+    width = max(page_width() - indent, _NARROWEST)
+    return [(Span(" " * indent), *row) for row in fold((Span(text, style),), width)]
 
 
 def _spans(cell: Cell) -> Line:

@@ -7,6 +7,7 @@ from sparkproof.core.results.log import BootView, LogResult
 from sparkproof.core.text import shorten
 from sparkproof.core.units import format_bytes, plural
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.log_values import name_and_value, plain_value
 
 _OUTCOME_STYLE = {
     Outcome.SERVING: Style.GOOD,
@@ -16,6 +17,7 @@ _OUTCOME_STYLE = {
     Outcome.UNFINISHED: Style.WARN,
 }
 _ARGUMENT_CHARS = 100
+_SHOWN_FIRST = ("architecture", "quantization_detected", "max_model_len", "device_name")
 _ON = Span("on", Style.GOOD)
 _OFF = Span("off", Style.WARN)
 
@@ -53,14 +55,14 @@ def _boot(view: BootView) -> list[Line]:
     lines.append(heading(f"boot {boot.number}", f"{title}, {boot.outcome.value}"))
     lines += _section("identity", _identity(boot))
     lines += _section("backends", _backends(boot))
-    lines += _section("memory", _values(boot))
+    lines += _section("values", _values(boot))
     lines += _section("features", _features(boot))
     lines += _section("phases", _phases(boot))
     lines += _section("traffic", _traffic(boot))
     lines += _section("derived", [(d.name, d.text) for d in view.derived])
     lines += _section("warnings", _warnings(boot))
     if boot.absent:
-        lines += _section("absent", [(name, "") for name in boot.absent])
+        lines += _section("absent", [(name.replace("_", " "), "") for name in boot.absent])
     return lines
 
 
@@ -71,18 +73,23 @@ def _section(name: str, rows: list[tuple[Cell, ...]]) -> list[Line]:
 
 
 def _identity(boot: BootLog) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
-    if boot.version:
-        rows.append(("version", boot.version))
-    for name in ("architecture", "quantization_detected", "max_model_len", "device_name"):
+    rows: dict[str, str] = {"version": boot.version} if boot.version else {}
+    for name in _SHOWN_FIRST:
         value = boot.first(name)
         if value is not None:
-            rows.append((name.replace("_", " "), str(value)))
+            rows[name.replace("_", " ")] = str(value)
     device = boot.argument("device_config")
     if device:
-        rows.append(("device", device))
-    rows += [(a.name, Span(shorten(a.value, _ARGUMENT_CHARS), Style.DIM)) for a in boot.arguments]
-    return rows
+        rows["device"] = device
+    first = len(rows)
+    for item in boot.arguments:
+        rows.setdefault(item.name.replace("_", " "), plain_value(item.value))
+    if rows.get("model tag") == rows.get("model"):
+        rows.pop("model tag", None)
+    return [
+        (name, value if place < first else Span(shorten(value, _ARGUMENT_CHARS), Style.DIM))
+        for place, (name, value) in enumerate(rows.items())
+    ]
 
 
 def _backends(boot: BootLog) -> list[tuple[Cell, ...]]:
@@ -99,22 +106,18 @@ def _backends(boot: BootLog) -> list[tuple[Cell, ...]]:
     return rows
 
 
-_SHOWN_ELSEWHERE = frozenset(
-    {"architecture", "quantization_detected", "max_model_len", "device_name"}
-)
-
-
 def _values(boot: BootLog) -> list[tuple[Cell, ...]]:
     shown: dict[str, list[str]] = {}
     places: dict[str, int] = {}
     for item in boot.seen:
-        if item.name not in _SHOWN_ELSEWHERE:
-            text = f"{item.value:,}" if isinstance(item.value, int) else str(item.value)
-            text = shorten(text, _ARGUMENT_CHARS)
-            values = shown.setdefault(item.name, [])
-            places.setdefault(item.name, item.line)
-            if text not in values:
-                values.append(text)
+        if item.name in _SHOWN_FIRST:
+            continue
+        name, text = name_and_value(item.name, item.value)
+        text = shorten(text, _ARGUMENT_CHARS)
+        values = shown.setdefault(name, [])
+        places.setdefault(name, item.line)
+        if text not in values:
+            values.append(text)
     return [
         (name, ", ".join(values), Span(f"line {places[name]}", Style.DIM))
         for name, values in shown.items()
@@ -123,13 +126,14 @@ def _values(boot: BootLog) -> list[tuple[Cell, ...]]:
 
 def _features(boot: BootLog) -> list[tuple[Cell, ...]]:
     return [
-        (item.feature, _ON if item.on else _OFF, shorten(item.why, 120)) for item in boot.features
+        (item.feature.replace("_", " "), _ON if item.on else _OFF, shorten(item.why, 120))
+        for item in boot.features
     ]
 
 
 def _phases(boot: BootLog) -> list[tuple[Cell, ...]]:
     return [
-        (p.phase.value, f"+{p.since_start_s:g} s" if p.since_start_s >= 0 else "", p.at)
+        (p.phase.value, f"+{round(p.since_start_s, 1):g} s" if p.since_start_s >= 0 else "", p.at)
         for p in boot.phases
     ]
 

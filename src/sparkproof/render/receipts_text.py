@@ -5,20 +5,27 @@ from __future__ import annotations
 import msgspec
 
 from sparkproof.core.results.receipts import ReceiptList, ReceiptView, Verification
+from sparkproof.core.text import shorten
 from sparkproof.core.verdict import Verdict
-from sparkproof.render.lines import Line, Span, Style, heading, line, table
+from sparkproof.render.lines import Line, Span, Style, Verbatim, heading, line, table
+from sparkproof.render.page import page_width
 from sparkproof.render.report_text import VERDICT_STYLE
+
+_FIXED_COLUMNS, _LEAST_COLUMNS = 12 + 20 + 5 * 2, 24
+"""Of the page: digest, moment and gaps; and what a summary gets at least."""
 
 
 def render_list(result: ReceiptList) -> list[Line]:
-    """One row a receipt."""
+    """One row a receipt; `receipt show` has the rest of a long summary."""
+    named = max((len(row.command) + len(row.verdict) for row in result.receipts), default=0)
+    room = max(page_width() - named - _FIXED_COLUMNS, _LEAST_COLUMNS)
     return table(
         (
             Span(row.hash.removeprefix("sha256:")[:12], Style.STRONG),
             row.created_at,
             row.command,
             Span(row.verdict, VERDICT_STYLE[Verdict(row.verdict)]),
-            row.summary,
+            shorten(row.summary, room),
         )
         for row in result.receipts
     )
@@ -39,7 +46,7 @@ def render_view(result: ReceiptView) -> list[Line]:
         heading("receipt", result.file),
         *table(rows),
         heading("report"),
-        *(line(f"  {row}") for row in text.splitlines()),
+        *(line(Verbatim(f"  {row}")) for row in text.splitlines()),
     ]
 
 

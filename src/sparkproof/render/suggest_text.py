@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparkproof.core.results.suggest import SuggestResult
-from sparkproof.render.lines import Line, Span, Style, heading, line, table
+from sparkproof.render.lines import Line, Span, Style, Verbatim, heading, line, table
 from sparkproof.render.report_text import VERDICT_STYLE
 
 
 def render_suggest(result: SuggestResult, *, verbose: bool = False) -> list[Line]:
     """All of it; candidates that were tried with `verbose`."""
     lines = [heading("suggest", f"for {result.purpose}, on vllm {result.release}")]
-    lines += [line(f"  {text}".rstrip()) for text in result.toml.splitlines()]
+    lines += [line(Verbatim(f"  {text}".rstrip())) for text in result.toml.splitlines()]
     lines += _left_out(result)
     if result.plan is not None:
         plan = result.plan

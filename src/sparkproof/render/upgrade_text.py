@@ -13,7 +13,7 @@ from sparkproof.core.results.upgrade import (
     UpgradeResult,
 )
 from sparkproof.core.units import plural
-from sparkproof.render.lines import Line, Span, Style, heading, line
+from sparkproof.render.lines import Line, Span, Style, Verbatim, heading, line
 from sparkproof.render.report_text import VERDICT_STYLE
 
 _STYLES = {
@@ -117,7 +117,7 @@ def _wanted(item: DeploymentUpgrade) -> Iterator[Line]:
         return
     yield heading("  the deployment as it should be")
     for text in item.toml.splitlines():
-        yield line(f"    {text}".rstrip())
+        yield line(Verbatim(f"    {text}".rstrip()))
 
 
 def _edited(*groups: Iterable[Change]) -> bool:

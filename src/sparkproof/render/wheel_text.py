@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sparkproof.core.delivery import NOT_WORKING, FamilyRoute, JitPart, Route
 from sparkproof.core.results.wheel import LibraryRow, WheelResult
@@ -30,10 +30,10 @@ def render_wheel(result: WheelResult) -> list[Line]:
                 "kernel families", f"on {result.device}, compute capability {result.capability}"
             ),
         ]
-        lines += table((_family_row(f) for f in result.families), right=frozenset({2}))
+        lines += table(map(_family_row, result.families))
     if result.compiled_at_run_time:
         lines += [line(), heading("compiled at run time")]
-        lines += [row for part in result.compiled_at_run_time for row in _jit(part)]
+        lines += _compiled(result.compiled_at_run_time)
     if result.libraries:
         lines += [line(), heading("libraries", "entries by architecture")]
         lines += table(_library_row(row) for row in result.libraries)
@@ -56,10 +56,8 @@ def _family_row(family: FamilyRoute) -> tuple[Cell, ...]:
     return (
         Span(family.route.value, style),
         family.family,
-        f"{family.kernels:,}",
-        archs or "nothing that loads",
-        family.title,
-        Span(code, Style.DIM),
+        archs or Span("nothing that loads", Style.DIM),
+        line(family.title, Span(f"  {code}" if code else "", Style.DIM)),
     )
 
 
@@ -71,14 +69,26 @@ def _opcodes(family: FamilyRoute) -> dict[str, int]:
     return found
 
 
-def _jit(part: JitPart) -> Iterator[Line]:
-    tools = f"needs {' and '.join(part.tools)} on the box" if part.tools else ""
-    yield line("  ", Span(part.package, Style.STRONG), f"  {part.title}  ", tools)
-    rows = [
-        (Span(item.loads.value, _STYLE[item.loads]), item.arch, f"{item.files:,} prebuilt")
-        for item in part.prebuilt
-    ]
-    yield from table(rows, indent=4)
+def _compiled(parts: Sequence[JitPart]) -> Iterator[Line]:
+    """A row a package, then what each of them brings prebuilt."""
+    yield from table(
+        (
+            Span(part.package, Style.STRONG),
+            part.title,
+            f"needs {' and '.join(part.tools)} on the box" if part.tools else "",
+        )
+        for part in parts
+    )
+    for part in parts:
+        if part.prebuilt:
+            yield line(Span(f"  prebuilt in {part.package}", Style.DIM))
+        yield from table(
+            (
+                (Span(item.loads.value, _STYLE[item.loads]), item.arch, plural(item.files, "file"))
+                for item in part.prebuilt
+            ),
+            indent=4,
+        )
 
 
 def _library_row(row: LibraryRow) -> tuple[Cell, ...]:

@@ -21,6 +21,8 @@ from sparkproof.usecases.explain_claims import (
 )
 from sparkproof.usecases.explain_release import release_pages
 
+_SUGGESTED, _LEAST = 3, 3
+"""How many names a hint gives, and the characters that make a word worth looking for in them."""
 _READ_IN_RELEASES = frozenset({"flag of vllm serve", "backend", "claims"})
 """Kinds of page beside which the newest shipped release has something to say."""
 
@@ -31,13 +33,13 @@ def explain(topic: str) -> Report[Explanation]:
     Raises:
         UsageError: nothing is known by that name; the hint names the nearest ones.
     """
-    wanted = topic.strip().lower()
-    found = [page for name, page in _pages() if name.lower() == wanted]
+    wanted = _key(topic)
+    found = [page for name, page in _pages() if _key(name) == wanted]
     if not found or any(page.kind in _READ_IN_RELEASES for page in found):
         found += release_pages(topic.strip())
     pages = tuple(found)
     if not pages:
-        near = difflib.get_close_matches(wanted, {name.lower() for name, _ in _pages()}, n=3)
+        near = _nearest(wanted)
         hint = f"did you mean {' or '.join(near)}?" if near else "`sparkproof explain` lists topics"
         raise UsageError(f"nothing is known about `{topic}`", hint=hint)
     return make_report(
@@ -46,6 +48,22 @@ def explain(topic: str) -> Report[Explanation]:
         verdict=Verdict.PASS,
         summary=_summary(pages[0]),
     )
+
+
+def _key(topic: str) -> str:
+    """Names compare without case, and with spaces and underscores as hyphens."""
+    return topic.strip().lower().replace(" ", "-").replace("_", "-")
+
+
+def _nearest(wanted: str) -> list[str]:
+    """Topics spelled nearly so; else those that hold the word, or that it holds."""
+    names = {_key(name): name for name, _ in _pages()}
+    near = difflib.get_close_matches(wanted, names, n=_SUGGESTED)
+    if not near and len(wanted) >= _LEAST:
+        near = sorted((n for n in names if wanted in n), key=len)[:_SUGGESTED]
+    if not near:
+        near = sorted((n for n in names if len(n) >= _LEAST and n in wanted), key=len)[-1:]
+    return [names[name] for name in near]
 
 
 def _summary(page: Page) -> str:

@@ -343,9 +343,8 @@ def _unknowns(checkpoint: ReadCheckpoint, side: Side) -> tuple[Unknown, ...]:
 
 def _next_steps(side: Side, verdict: Verdict, *, delivery: bool) -> tuple[str, ...]:
     if not delivery:
-        return (
-            f"sparkproof suggest … --artifact vllm=={side.version}    looks at device code as well",
-        )
+        again = f"sparkproof suggest CHECKPOINT --artifact vllm=={side.version}"
+        return (f"{again}  # looks at the device code as well",)
     if verdict is Verdict.PASS:
-        return ("sparkproof prove FILE    once it is saved, for the receipt; then smoke and soak",)
-    return ("sparkproof select CHECKPOINT --artifact REF    shows every candidate and its reason",)
+        return ("sparkproof prove FILE  # once it is saved, for the receipt; then smoke and soak",)
+    return ("sparkproof select CHECKPOINT --artifact REF  # shows every candidate and its reason",)

@@ -243,7 +243,7 @@ def ladder_of(lines: tuple[SuggestedLine, ...], sequences: int) -> tuple[Rung, .
     """What to give up, in order, if it fails."""
     names = {line.name for line in lines if not line.left_out}
     rungs = [
-        Rung("it does not start", "sparkproof log FILE    names the cause from the boot log"),
+        Rung("it does not start", "sparkproof log FILE  # names the cause from the boot log"),
     ]
     if "--speculative-config" in names:
         rungs.append(Rung("it dies under load, or replies go odd", "drop --speculative-config"))

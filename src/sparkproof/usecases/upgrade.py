@@ -322,5 +322,7 @@ def _summary(results: Sequence[DeploymentUpgrade], version: str) -> str:
 def _next_steps(results: Sequence[DeploymentUpgrade]) -> tuple[str, ...]:
     if any(not item.delivery for item in results):
         after = results[0].after
-        return (f"sparkproof upgrade … --to vllm=={after}    looks at the device code as well",)
-    return ("sparkproof prove DEPLOYMENT    on what is printed below, then smoke and soak",)
+        return (
+            f"sparkproof upgrade DEPLOYMENT --to vllm=={after}  # looks at the device code as well",
+        )
+    return ("sparkproof prove DEPLOYMENT  # on what is printed below, then smoke and soak",)
