@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkproof.core.ab import DivergenceClass
-from sparkproof.core.results.ab import AbResult, CellCounts, SpeedChange, Treatment
+from sparkproof.core.results.ab import AbPair, AbResult, CellCounts, SpeedChange, Treatment
+from sparkproof.core.text import shorten
 from sparkproof.core.verdict import Criterion
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 from sparkproof.render.report_text import render_criteria
 
+_EXAMPLES, _WIDTH = 3, 100
 _CLASSES = (
     ("cell", None),
     ("pairs", None),
@@ -42,6 +44,7 @@ def _treatment(result: AbResult, treatment: Treatment) -> list[Line]:
     name = result.arms[treatment.arm].name
     lines = [line(), heading(name, treatment.outcome.value)]
     lines += _cells(result, treatment.cells)
+    lines += _examples(result, treatment)
     if treatment.accuracy:
         rows: list[Sequence[Cell]] = [_dim("right answers", "control", name, "of")]
         rows += [
@@ -60,6 +63,33 @@ def _treatment(result: AbResult, treatment: Treatment) -> list[Line]:
     if treatment.reason:
         lines += [line(), line(f"  {treatment.reason}")]
     return lines
+
+
+def _examples(result: AbResult, treatment: Treatment) -> list[Line]:
+    """Some of the answers that went wrong, each task once."""
+    bad = {
+        pair.task: pair
+        for pair in reversed(result.pairs)
+        if pair.arm == treatment.arm and went_wrong(pair)
+    }
+    shown = list(reversed(bad.values()))[:_EXAMPLES]
+    rows = [
+        (Span(pair.task), result.plan.cells[pair.cell].name, shorten(_how(pair), _WIDTH))
+        for pair in shown
+    ]
+    return [line(), *table(rows)] if rows else []
+
+
+def went_wrong(pair: AbPair) -> bool:
+    """A sure token was replaced, or a right answer lost."""
+    sure = pair.divergence is not None and pair.divergence.kind is DivergenceClass.CORRUPTION
+    return sure or bool(pair.first and pair.second and pair.first.exact and not pair.second.exact)
+
+
+def _how(pair: AbPair) -> str:
+    if pair.second is not None and pair.second.detail:
+        return pair.second.detail
+    return f"{pair.second_text!r} in place of {pair.first_text!r}"
 
 
 def _cells(result: AbResult, cells: Sequence[CellCounts]) -> list[Line]:
