@@ -53,10 +53,12 @@ def _text(result: SoakResult) -> _One:
         )
         finding = make_finding("soak/garbage", message, where=result.records, what=garbage.detail)
         return Criterion(name, Verdict.FAIL, message), finding
+    if not result.ok:
+        return Criterion(name, Verdict.SKIPPED, "nothing was answered"), None
     if not result.sound_alone:
         message = "answers did not look like text even when asked alone, so none was judged"
         unclear = Criterion(name, Verdict.INCONCLUSIVE, message)
-        return unclear, make_finding("soak/not-text-alone", message) if result.ok else None
+        return unclear, make_finding("soak/not-text-alone", message)
     lost = result.probes - result.held
     if lost:
         message = f"{lost} of {result.probes} probes were answered otherwise than alone"

@@ -12,6 +12,7 @@ from sparkproof.gates.pages import make_finding
 
 _NAME = "soak/alive"
 _ILLEGAL = re.compile(r"illegal memory access|illegal address", re.IGNORECASE)
+_GENERIC = ("ERROR", "CRITICAL", "FATAL")
 _FATAL = frozenset({Outcome.ENGINE_DEAD, Outcome.ILLEGAL_ACCESS})
 
 
@@ -53,7 +54,8 @@ def cause_words(log: LogSeen | None) -> str:
     """``; the log says: ...``; "" where there is no log, or it says nothing."""
     if log is None:
         return ""
-    said = (log.cause.title if log.cause else "") or log.saw or log.first_error
+    exception = "" if log.saw.startswith(_GENERIC) else log.saw
+    said = (log.cause.title if log.cause else "") or exception or log.first_error
     return f"; the log says: {said}" if said else ""
 
 
@@ -69,7 +71,9 @@ def _dead(result: SoakResult) -> tuple[Criterion, Finding | None]:
 def _failed(rule: str, message: str, result: SoakResult) -> tuple[Criterion, Finding]:
     began = death_began(result)
     what = f"request {began.n}: {began.detail}" if began else message
-    finding = make_finding(rule, message, where=result.records, what=what)
+    cause = result.log.cause if result.log else None
+    remedy = "; ".join(" ".join(line.split()) for line in cause.remedy[:2]) if cause else ""
+    finding = make_finding(rule, message, where=result.records, what=what, remedy=remedy)
     return Criterion(_NAME, Verdict.FAIL, message), finding
 
 

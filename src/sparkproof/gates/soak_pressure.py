@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sparkproof.core.finding import Finding
+from sparkproof.core.observations.soak_run import Ending
 from sparkproof.core.results.soak import SoakResult
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.pages import make_finding
@@ -45,10 +46,17 @@ def _preempted(result: SoakResult) -> _One:
         message = f"asked for, and none happened{_why_not(result)}"
     else:
         message = f"none happened, so nothing is shown about it{_peak(seen.kv_peak)}"
+    if not _finished(result):
+        return Criterion(name, Verdict.SKIPPED, "none until it stopped"), None
     finding = make_finding("soak/no-preemption", f"preemption: {message}")
     if asked:
         return Criterion(name, Verdict.INCONCLUSIVE, message), finding
     return Criterion(name, Verdict.PASS, message, warning=True), finding
+
+
+def _finished(result: SoakResult) -> bool:
+    """What a soak that broke off did not show is not news."""
+    return result.ending is Ending.DONE and bool(result.ok)
 
 
 def _peak(kv_peak: float | None) -> str:
@@ -73,13 +81,15 @@ def _streams(result: SoakResult) -> _One:
     message = f"{running:.0f} running at once, {waiting:.0f} waiting; {wanted} asked for"
     if running >= min(wanted, 2) and running + waiting >= 0.75 * wanted:
         return Criterion(name, Verdict.PASS, message), None
+    if not _finished(result):
+        return Criterion(name, Verdict.SKIPPED, f"{message}, until it stopped"), None
     finding = make_finding("soak/few-streams", message)
     return Criterion(name, Verdict.PASS, message, warning=True), finding
 
 
 def _pool(result: SoakResult) -> _One:
     name, seen = "soak/pool", result.pressure
-    longest = f"longest request {seen.longest_tokens} tokens"
+    longest = f"longest request {max(0, seen.longest_tokens)} tokens"
     if result.plan.max_model_len:
         longest += f" of {result.plan.max_model_len}"
     if seen.kv_peak is None:

@@ -18,7 +18,7 @@ from sparkproof.load.observe import read_stream
 _KEPT = 240
 _ILLEGAL = re.compile(r"illegal memory access|illegal address", re.IGNORECASE)
 _LONGEST_PERIOD = 12
-_SHORTEST_LOOP = 48
+_SHORTEST_LOOP = 24
 _ODD_SHARE = 0.05
 _LINE = {
     Failure.REFUSED: Outcome.REFUSED,

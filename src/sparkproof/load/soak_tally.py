@@ -71,7 +71,7 @@ class Tally:
         self._kinds: dict[Kind, _OfKind] = {}
         self._peaks: dict[str, float] = {}
         self._sums: dict[str, float] = {}
-        self._scrapes = self._longest = 0
+        self._scrapes = self._longest = self._in_flight = 0
         self._in_session = _Session(0.0)
         self._open = False
 
@@ -161,7 +161,7 @@ class Tally:
 
     def _request(self, record: SoakRecord) -> None:
         at = self._moment(record.at)
-        self._moment(record.at + record.seconds)
+        ended = self._moment(record.at + record.seconds)
         failed = record.outcome not in _FINE
         self.done.add(record.n)
         self.outcomes[record.outcome] += 1
@@ -172,7 +172,7 @@ class Tally:
         kind.requests += 1
         kind.failed += failed
         if failed:
-            self._failure(record, at)
+            self._failure(record, ended)
         else:
             kind.seconds.add(record.seconds)
             if record.ttft_s >= 0:
@@ -194,8 +194,8 @@ class Tally:
             self.held_alone.append(record.name)
 
     def _failure(self, record: SoakRecord, at: float) -> None:
-        first = self._first.get(record.outcome)
-        if first is None or record.n < first.n:
+        """Records come in the order in which requests ended: the first of a kind began it."""
+        if record.outcome not in self._first:
             self._first[record.outcome] = FailureSeen(
                 outcome=record.outcome,
                 count=0,
@@ -208,6 +208,7 @@ class Tally:
     def _watch(self, record: WatchRecord) -> None:
         at = self._moment(record.at)
         self.health = record.health
+        self._in_flight = max(self._in_flight, record.in_flight)
         if record.rss_bytes >= 0:
             first, _, peak = self.rss
             now = record.rss_bytes
@@ -244,7 +245,7 @@ class Tally:
             session.finished = (session.finished or 0.0) + window.finished
         return window.preemptions or 0.0
 
-    def pressure(self, in_flight: int) -> Pressure:
+    def pressure(self) -> Pressure:
         """All that was seen of the server's load."""
         values: dict[str, Any] = {name: self._sums.get(name) for name in _COUNTED}
         return Pressure(
@@ -253,7 +254,7 @@ class Tally:
             running_peak=self._peaks.get("running"),
             waiting_peak=self._peaks.get("waiting"),
             longest_tokens=self._longest,
-            in_flight_peak=in_flight,
+            in_flight_peak=self._in_flight,
             **values,
         )
 
@@ -263,7 +264,7 @@ class Tally:
             msgspec.structs.replace(first, count=self.outcomes[outcome])
             for outcome, first in self._first.items()
         ]
-        return tuple(sorted(rows, key=lambda row: (row.into_s, row.n)))
+        return tuple(rows)
 
     def kinds(self) -> tuple[KindCount, ...]:
         """Each kind that was asked."""

@@ -85,8 +85,8 @@ def soak(
     check_wishes(wishes)
     began = _Cost()
     soaking = _Soak(wishes, around, model, seed or f"{time.time_ns():x}", pace, say, show)
-    soaking.open(find_in)
     with soaking:
+        soaking.open(find_in)
         try:
             asyncio.run(soaking.go(Ports(address, port=port)))
         except KeyboardInterrupt:
@@ -195,7 +195,7 @@ class _Soak:
             health=tally.health,
             kinds=tally.kinds(),
             failures=tally.failures(),
-            pressure=tally.pressure(run.in_flight_peak),
+            pressure=tally.pressure(),
             timeline=tally.timeline.bins(),
             sessions=sessions,
             probes=tally.probes,

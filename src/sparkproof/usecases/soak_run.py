@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -18,6 +17,7 @@ from sparkproof.core.observations.soak_run import (
     SessionRecord,
     SoakPlan,
     SoakRecord,
+    WatchRecord,
 )
 from sparkproof.core.server_port import ServerPort
 from sparkproof.gates.soak_mix import Mix
@@ -63,7 +63,7 @@ class SoakRun:
         self._mix = Mix(plan)
         self._show = show
         self._next = 0
-        self._in_flight = self.in_flight_peak = 0
+        self._in_flight = self._in_flight_peak = 0
         self._failed_in_a_row = 0
         self._stop = asyncio.Event()
         self._ending = Ending.DONE
@@ -74,7 +74,7 @@ class SoakRun:
         left_s = self._plan.duration_s - self.tally.seconds
         self._take(session)
         self._open = True
-        self._take(await self._watch.look())
+        self._looked(await self._watch.look())
         self._until = time.monotonic() + left_s if self._plan.duration_s else float("inf")
         watching = asyncio.create_task(self._watch.go(self._looked, self._pace.look_s))
         try:
@@ -97,22 +97,23 @@ class SoakRun:
             await self._one(n)
 
     async def _together(self) -> None:
-        async def stream() -> None:
-            while not self._stop.is_set() and (n := self._number(self._plan.last)) is not None:
-                await self._one(n)
-
-        streams = asyncio.gather(*(stream() for _ in range(self._plan.concurrency)))
-        stop = asyncio.ensure_future(self._stop.wait())
+        streams = [asyncio.create_task(self._stream()) for _ in range(self._plan.concurrency)]
+        pending = set(streams)
         try:
-            await asyncio.wait((streams, stop), return_when=asyncio.FIRST_COMPLETED)
-            if streams.done():
-                streams.result()
-            else:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(streams, _GRACE_S)
+            while pending and not self._stop.is_set():
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                _raise_from(done)
+            if pending:  # what is still in flight may be answered yet
+                done, _ = await asyncio.wait(pending, timeout=_GRACE_S)
+                _raise_from(done)
         finally:
-            stop.cancel()
-            streams.cancel()
+            for stream in streams:
+                stream.cancel()
+            await asyncio.gather(*streams, return_exceptions=True)
+
+    async def _stream(self) -> None:
+        while not self._stop.is_set() and (n := self._number(self._plan.last)) is not None:
+            await self._one(n)
 
     def _number(self, end: int) -> int | None:
         """The next request to be asked; None where none is left, or the time is over."""
@@ -127,7 +128,7 @@ class SoakRun:
     async def _one(self, n: int) -> None:
         request = self._mix.request(n, self.tally.not_taken)
         self._in_flight += 1
-        self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
+        self._in_flight_peak = max(self._in_flight_peak, self._in_flight)
         at = time.time()
         try:
             reply = await self._port.send(request.ask)
@@ -160,10 +161,11 @@ class SoakRun:
             if time.monotonic() >= end or (quiet and self._ending is Ending.DONE):
                 break
             await asyncio.sleep(min(0.2, self._pace.settle_s))
-        self._take(record)
+        self._looked(record)
 
-    def _looked(self, record: Record) -> None:
-        self._take(record)
+    def _looked(self, record: WatchRecord) -> None:
+        self._take(msgspec.structs.replace(record, in_flight=self._in_flight_peak))
+        self._in_flight_peak = self._in_flight
         self._show(self._status())
 
     def _take(self, record: Record) -> None:
@@ -179,3 +181,9 @@ class SoakRun:
             f"{tally.preemptions:.0f} preemptions{kv}, {tally.failed} failed, "
             f"{tally.seconds:.0f} s"
         )
+
+
+def _raise_from(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """The first error of a stream: records that can't be written end the run."""
+    for task in tasks:
+        task.result()

@@ -125,6 +125,7 @@ class WatchRecord(
     Attributes:
         health: status of ``/health``; 0 where nothing answered.
         counts: of ``/metrics``, without the cache's labels; None where there were none.
+        in_flight: most of our own requests at once since the look before.
         rss_bytes: of the server's process and its children; -1 where it can't be seen.
         processes: how many those are.
         log_bytes, log_errors: new in the log since this session began.
@@ -133,6 +134,7 @@ class WatchRecord(
     at: float
     health: int
     counts: EngineCounts | None = None
+    in_flight: int = 0
     rss_bytes: int = -1
     processes: int = 0
     log_bytes: int = 0

@@ -30,8 +30,8 @@ class FailureSeen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """One way in which requests failed.
 
     Attributes:
-        n: the request at which it began.
-        into_s: seconds of asking until that one was sent.
+        n: the first request that ended so.
+        into_s: seconds of asking until it did.
         detail: what came back for it.
     """
 

@@ -1,0 +1,353 @@
+"""What a soak asks, how it reads what comes back, and how it judges all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from tests.unit.load.test_soak_tally import PLAN, asked, look, tallied
+
+from sparkproof.core.errors import UsageError
+from sparkproof.core.finding import Confidence, Evidence
+from sparkproof.core.observations.server_snapshot import EngineCounts, Served, ServerSnapshot
+from sparkproof.core.observations.soak_run import (
+    Ending,
+    EndRecord,
+    Kind,
+    Outcome,
+    Record,
+    SessionRecord,
+    SoakPlan,
+)
+from sparkproof.core.results.log import Cause
+from sparkproof.core.results.soak import LogSeen, ProcessSeen, SoakResult
+from sparkproof.core.server_port import Failure, Reply
+from sparkproof.core.verdict import Verdict, fold
+from sparkproof.gates.coherence import QUESTIONS
+from sparkproof.gates.soak import judge_soak
+from sparkproof.gates.soak_mix import PROBE_EVERY, Mix
+from sparkproof.gates.soak_plan import Wishes, check_wishes, draft_plan
+from sparkproof.gates.soak_read import loop_of, read_reply
+
+CACHE = {"kv_cache_size_tokens": "5120", "block_size": "128"}
+SNAPSHOT = ServerSnapshot(
+    address="http://x", models=(Served("tiny", 1024),), counts=EngineCounts(cache=CACHE)
+)
+LONG = msgspec.structs.replace(
+    PLAN,
+    kinds=(Kind.RAW, Kind.ANSWER, Kind.THINKING, Kind.TOOLS),
+    alone=4 + len(QUESTIONS),
+    requests=400,
+    prompt_high=400,
+    output_high=200,
+    shared_prefix=0.5,
+    prefix_tokens=128,
+)
+DEAD = b'{"error": {"message": "EngineCore encountered an issue. See stack trace", "code": 500}}'
+ILLEGAL = b'{"error": {"message": "CUDA error: an illegal memory access was encountered"}}'
+
+
+def body(n: int, plan: SoakPlan = LONG) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(Mix(plan).request(n).ask.body)
+    return found
+
+
+def test_a_request_follows_from_the_plan_and_its_number() -> None:
+    numbers = range(60)
+    once = [Mix(LONG).request(n).ask for n in numbers]
+    again = [Mix(LONG).request(n).ask for n in reversed(numbers)]
+    assert once == again[::-1]
+    assert len({ask.body for ask in once[LONG.alone :]}) == 60 - LONG.alone
+    other = msgspec.structs.replace(LONG, seed="other")
+    assert Mix(other).request(30).ask != once[30]
+
+
+def test_each_kind_and_each_probe_is_first_asked_alone() -> None:
+    first = [Mix(LONG).request(n) for n in range(LONG.alone)]
+    assert {r.name for r in first} == {*LONG.kinds, *(q.name for q in QUESTIONS)}
+    assert not any(r.streamed for r in first)
+
+
+def test_the_mix_has_what_was_asked_for() -> None:
+    mix = Mix(LONG)
+    later = [mix.request(n) for n in range(LONG.alone, 400)]
+    assert {r.kind for r in later} == {*LONG.kinds, Kind.PROBE}
+    assert {r.name for r in later if r.kind is Kind.PROBE} == {q.name for q in QUESTIONS}
+    shared = sum(r.shared for r in later)
+    assert 0.35 < shared / len(later) < 0.6
+    salts = {msgspec.json.decode(r.ask.body)["cache_salt"] for r in later if r.shared}
+    assert len(salts) == 1
+    lengths = [msgspec.json.decode(r.ask.body)["max_tokens"] for r in later]
+    assert min(lengths) < 30
+    assert max(lengths) > 150
+    without = {mix.request(n, {"tools"}).kind for n in range(LONG.alone, 100)}
+    assert Kind.TOOLS not in without
+
+
+def test_lengths_are_forced_but_for_tools_and_probes() -> None:
+    for n in range(LONG.alone, 80):
+        request = Mix(LONG).request(n)
+        forced = request.kind in (Kind.RAW, Kind.ANSWER, Kind.THINKING)
+        assert body(n).get("ignore_eos", False) is forced
+        assert ("tools" in body(n)) is (request.kind is Kind.TOOLS)
+
+
+def raw(text: str = "fine words", tokens: int = 12, **more: Any) -> Reply:
+    choice = {"text": text, "finish_reason": "length", **more}
+    usage = {"prompt_tokens": 20, "completion_tokens": tokens, "total_tokens": 20 + tokens}
+    data = msgspec.json.encode({"choices": [choice], "usage": usage})
+    return whole(data)
+
+
+def whole(data: bytes, status: int = 200) -> Reply:
+    return Reply(status, "application/json", ended_s=1.0, pieces=((1.0, data),))
+
+
+def stream(*events: bytes) -> Reply:
+    data = b"".join(b"data: " + event + b"\n\n" for event in events)
+    return Reply(200, "text/event-stream", ended_s=1.0, pieces=((1.0, data),))
+
+
+_WORD = b'{"choices": [{"index": 0, "text": "word", "finish_reason": null}]}'
+_ERROR = b'{"error": {"message": "EngineCore encountered an issue", "code": 500}}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (raw(), Outcome.OK),
+        (stream(_WORD, b"[DONE]"), Outcome.OK),
+        (stream(_WORD), Outcome.TRUNCATED),
+        (stream(_WORD, _ERROR, b"[DONE]"), Outcome.ENGINE_DEAD),
+        (whole(DEAD, 500), Outcome.ENGINE_DEAD),
+        (whole(ILLEGAL, 500), Outcome.ILLEGAL_ACCESS),
+        (whole(b"busy", 503), Outcome.HTTP_ERROR),
+        (whole(b"{", 200), Outcome.TRUNCATED),
+        (whole(b'{"choices": []}'), Outcome.TRUNCATED),
+        (raw("", 0), Outcome.SILENT),
+        (raw("!" * 300), Outcome.GARBAGE),
+        (raw("\x01\x02\ufffd" * 40), Outcome.GARBAGE),
+        (raw("It was a good day. " + "and so on " * 40), Outcome.OK),
+        (Reply(0, failure=Failure.REFUSED), Outcome.REFUSED),
+        (Reply(0, failure=Failure.TLS), Outcome.REFUSED),
+        (Reply(200, failure=Failure.DROPPED), Outcome.TRUNCATED),
+        (Reply(0, failure=Failure.TIMEOUT, ended_s=60), Outcome.SILENT),
+        (Reply(0, failure=Failure.SILENT, ended_s=60), Outcome.SILENT),
+        (
+            msgspec.structs.replace(stream(_WORD), failure=Failure.TIMEOUT),
+            Outcome.TIMEOUT,
+        ),
+        (Reply(200, failure=Failure.NOT_HTTP), Outcome.HTTP_ERROR),
+        (Reply(200, failure=Failure.TOO_LARGE), Outcome.HTTP_ERROR),
+    ],
+)
+def test_each_end_of_a_request_has_its_name(reply: Reply, outcome: Outcome) -> None:
+    request = Mix(PLAN).request(3)
+    record = read_reply(request, reply, 5.0, PLAN, {"raw"})
+    assert record.outcome is outcome
+    assert bool(record.detail) is (outcome is not Outcome.OK) or reply.failure
+    assert (record.n, record.kind) == (3, Kind.RAW)
+
+
+def test_garbage_is_what_the_server_does_not_write_when_asked_alone() -> None:
+    alone, later = Mix(PLAN).request(0), Mix(PLAN).request(3)
+    first = read_reply(alone, raw("!" * 300), 0.0, PLAN, ())
+    assert (first.outcome, first.sound) == (Outcome.OK, False)
+    assert read_reply(later, raw("!" * 300), 0.0, PLAN, ()).outcome is Outcome.OK
+
+
+def test_a_probe_is_held_against_what_it_should_hold() -> None:
+    number = PROBE_EVERY - 1
+    request = Mix(PLAN).request(number)
+    assert request.question is not None
+    ids: dict[str, Any] = {"token_ids": list(range(20))}
+    held = read_reply(request, raw("45 46 47 48", **ids), 0.0, PLAN, ())
+    assert held.held is bool(request.question.name == "count")
+    lost = read_reply(request, raw("no idea at all", **ids), 0.0, PLAN, {request.name})
+    assert (lost.held, lost.outcome) == (False, Outcome.OK)
+    flat = read_reply(request, raw("a b", token_ids=[7] * 40), 0.0, PLAN, {request.name})
+    assert flat.outcome is Outcome.GARBAGE
+
+
+def test_what_is_declined_alone_is_not_asked_again() -> None:
+    reply = whole(b'{"error": {"message": "no tool parser"}}', 400)
+    assert read_reply(Mix(PLAN).request(0), reply, 0.0, PLAN, ()).outcome is Outcome.NOT_TAKEN
+    assert read_reply(Mix(PLAN).request(3), reply, 0.0, PLAN, ()).outcome is Outcome.HTTP_ERROR
+
+
+def test_a_loop_is_one_short_piece_from_the_first_character_on() -> None:
+    assert loop_of("!" * 60) == "!"
+    assert loop_of("abc" * 30) == "abc"
+    assert loop_of("one " + "abc" * 30) == ""
+    assert loop_of("\n" * 80) == ""
+    assert loop_of("!!!") == ""
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        Wishes(concurrency=0),
+        Wishes(concurrency=10_000),
+        Wishes(requests=5, duration_s=5),
+        Wishes(requests=-1),
+        Wishes(shared_prefix=1.5),
+        Wishes(preempt=True, longest=100),
+        Wishes(timeout_s=0),
+    ],
+)
+def test_wishes_that_nobody_can_grant(wishes: Wishes) -> None:
+    with pytest.raises(UsageError):
+        check_wishes(wishes)
+
+
+def test_the_plan_to_preempt_is_made_from_what_the_server_tells() -> None:
+    plan = draft_plan(Wishes(preempt=True), SNAPSHOT, "tiny", "s", 0.75)
+    assert plan.concurrency * (plan.prompt_low + plan.output_low) > plan.pool_tokens == 5120
+    blind = msgspec.structs.replace(SNAPSHOT, counts=None)
+    with pytest.raises(UsageError, match="does not tell"):
+        draft_plan(Wishes(preempt=True), blind, "tiny", "s", 0.75)
+    usual = draft_plan(Wishes(), SNAPSHOT, "tiny", "s", 0.75)
+    assert (usual.last, usual.concurrency, usual.preempt) == (400, 8, False)
+
+
+def result_of(*records: Record, plan: SoakPlan = PLAN, **more: Any) -> SoakResult:
+    tally = tallied(*records)
+    return SoakResult(
+        snapshot=SNAPSHOT,
+        plan=plan,
+        records="soak-1.jsonl",
+        requests=tally.requests,
+        ok=tally.requests - tally.failed,
+        seconds=tally.seconds,
+        health=tally.health,
+        kinds=tally.kinds(),
+        failures=tally.failures(),
+        pressure=tally.pressure(),
+        sessions=tuple(tally.sessions),
+        probes=tally.probes,
+        held=tally.held,
+        sound_alone=tuple(tally.sound_alone),
+        not_taken=tally.not_taken,
+        others=tally.others,
+        loaded=tally.loaded,
+        **more,
+    )
+
+
+def sound_run(*records: Record, preemptions: float = 0.0) -> tuple[Record, ...]:
+    return (
+        SessionRecord(at=0.0, start_s=1.0),
+        look(0.0, preemptions=0.0, running=0.0, kv_usage=0.0, finished=0.0),
+        asked(0, 0.0),
+        asked(1, 0.0, name="count", held=True),
+        *(asked(n, 1.0 + n) for n in range(2, 30)),
+        *records,
+        look(40.0, preemptions=preemptions, running=2.0, kv_usage=0.5, finished=30.0),
+        EndRecord(at=40.0, ending=Ending.DONE),
+    )
+
+
+def judged(result: SoakResult) -> tuple[Verdict, set[str], dict[str, Verdict]]:
+    criteria, findings = judge_soak(result)
+    answers = {c.name: c.verdict for c in criteria}
+    return fold(answers.values()), {f.rule for f in findings}, answers
+
+
+def test_a_pass_says_what_it_did_not_exercise() -> None:
+    verdict, rules, _ = judged(result_of(*sound_run()))
+    assert (verdict, rules) == (Verdict.PASS, {"soak/no-preemption"})
+    verdict, rules, _ = judged(result_of(*sound_run(preemptions=80.0)))
+    assert (verdict, rules) == (Verdict.PASS, set())
+
+
+def test_preemption_that_was_asked_for_and_did_not_happen_is_no_pass() -> None:
+    plan = msgspec.structs.replace(PLAN, preempt=True)
+    verdict, rules, _ = judged(result_of(*sound_run(), plan=plan))
+    assert (verdict, rules) == (Verdict.INCONCLUSIVE, {"soak/no-preemption"})
+    assert judged(result_of(*sound_run(preemptions=1.0), plan=plan))[0] is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("record", "rule"),
+    [
+        (asked(30, 30.0, outcome=Outcome.ENGINE_DEAD, status=500), "soak/engine-dead"),
+        (asked(30, 30.0, outcome=Outcome.ILLEGAL_ACCESS, status=500), "soak/illegal-access"),
+        (asked(30, 30.0, outcome=Outcome.TIMEOUT), "soak/failed-requests"),
+        (asked(30, 30.0, outcome=Outcome.GARBAGE, detail="!"), "soak/garbage"),
+        (look(30.0, start=9.0), "soak/restarted"),
+    ],
+)
+def test_whatever_failed_fails_and_says_so(record: Record, rule: str) -> None:
+    verdict, rules, _ = judged(result_of(*sound_run(record)))
+    assert verdict is Verdict.FAIL
+    assert rule in rules
+
+
+def test_a_dead_server_is_told_with_the_request_and_the_log_s_cause() -> None:
+    cause = Cause(
+        "spec/illegal-access",
+        "an illegal memory access under speculation",
+        "spec",
+        True,
+        Confidence.REPORTED,
+        "",
+        (),
+        (Evidence("server.log", "CUDA error: an illegal memory access was encountered", 7),),
+        1,
+    )
+    died = asked(30, 30.0, outcome=Outcome.TRUNCATED, detail="the line broke")
+    gone = look(41.0)
+    gone = msgspec.structs.replace(gone, health=0, counts=None)
+    end = EndRecord(at=41.0, ending=Ending.GONE)
+    run = (*sound_run(died)[:-1], gone, end)
+    log = LogSeen(name="server.log", new_bytes=9, errors=1, first_error="boom", cause=cause)
+    criteria, findings = judge_soak(result_of(*run, log=log))
+    assert findings[0].rule == "soak/illegal-access"
+    assert "at request 30 (raw), 31.0 s in" in findings[0].message
+    assert "an illegal memory access under speculation" in findings[0].message
+    assert fold(c.verdict for c in criteria) is Verdict.FAIL
+    _, findings = judge_soak(result_of(*run))
+    assert findings[0].rule == "soak/engine-dead"
+
+
+def test_a_process_that_is_gone_is_dead_whatever_else_answers() -> None:
+    process = ProcessSeen(pid=7, first_rss_bytes=1, last_rss_bytes=1, peak_rss_bytes=1, gone=True)
+    assert "soak/engine-dead" in judged(result_of(*sound_run(), process=process))[1]
+
+
+@pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.STUCK])
+def test_what_was_not_finished_is_no_pass(ending: Ending) -> None:
+    run = (*sound_run(preemptions=3.0)[:-1], EndRecord(at=40.0, ending=ending))
+    verdict, _, answers = judged(result_of(*run))
+    assert answers["soak/whole"] is Verdict.INCONCLUSIVE
+    assert verdict is (Verdict.FAIL if ending is Ending.STUCK else Verdict.INCONCLUSIVE)
+
+
+def test_warnings_pass_with_their_findings() -> None:
+    anew = (
+        *sound_run(preemptions=3.0)[:-1],
+        EndRecord(at=40.0, ending=Ending.KILLED),
+        SessionRecord(at=50.0, start_s=2.0, others="5 are running", done=30),
+        asked(30, 50.0, name="count", held=False),
+        EndRecord(at=51.0, ending=Ending.DONE),
+    )
+    log = LogSeen(name="server.log", new_bytes=9, errors=2, first_error="boom")
+    verdict, rules, _ = judged(result_of(*anew, log=log))
+    assert verdict is Verdict.PASS
+    assert rules == {
+        "soak/started-anew",
+        "soak/loaded",
+        "soak/probe-changed",
+        "soak/log-errors",
+    }
+
+
+def test_a_server_that_tells_nothing_is_not_taken_for_one_without_preemption() -> None:
+    run = [r for r in sound_run() if not hasattr(r, "counts")]
+    verdict, rules, answers = judged(
+        result_of(*run, plan=msgspec.structs.replace(PLAN, preempt=True))
+    )
+    assert verdict is Verdict.INCONCLUSIVE
+    assert answers["soak/streams"] is answers["soak/alone"] is Verdict.SKIPPED
+    assert "soak/no-preemption" in rules
