@@ -146,3 +146,32 @@ CUSTOM_OPS = """
     def supports_fp4(capability: int) -> bool:
         return torch.ops._C.supports_fp4(capability)
 """
+
+NVFP4_KERNELS = """
+    from vllm import _custom_ops as ops
+    from vllm.platforms import current_platform
+    from vllm.utils.flashinfer import has_flashinfer
+
+    def fp4_supported() -> bool:
+        capability = current_platform.get_device_capability()
+        return ops.supports_fp4(-1 if capability is None else capability.to_int())
+
+    class RocketNvFp4LinearKernel:
+        @classmethod
+        def is_supported(cls, compute_capability=None):
+            if fp4_supported() and current_platform.has_device_capability(100) and has_flashinfer():
+                return True, None
+            return False, "rocket needs 10.0 and FlashInfer"
+
+    class SledNvFp4LinearKernel:
+        @classmethod
+        def is_supported(cls, compute_capability=None):
+            if fp4_supported():
+                return True, None
+            return False, "the operator says no"
+
+    class LadderNvFp4LinearKernel:
+        @classmethod
+        def is_supported(cls, compute_capability=None):
+            return True, None
+"""

@@ -301,36 +301,6 @@ _LINEAR = """
         raise ValueError("no kernel: " + "\\n".join(failure_reasons))
 """
 
-_NVFP4_KERNELS = """
-    from vllm import _custom_ops as ops
-    from vllm.platforms import current_platform
-    from vllm.utils.flashinfer import has_flashinfer
-
-    def fp4_supported() -> bool:
-        capability = current_platform.get_device_capability()
-        return ops.supports_fp4(-1 if capability is None else capability.to_int())
-
-    class RocketNvFp4LinearKernel:
-        @classmethod
-        def is_supported(cls, compute_capability=None):
-            if fp4_supported() and current_platform.has_device_capability(100) and has_flashinfer():
-                return True, None
-            return False, "rocket needs 10.0 and FlashInfer"
-
-    class SledNvFp4LinearKernel:
-        @classmethod
-        def is_supported(cls, compute_capability=None):
-            if fp4_supported():
-                return True, None
-            return False, "the operator says no"
-
-    class LadderNvFp4LinearKernel:
-        @classmethod
-        def is_supported(cls, compute_capability=None):
-            return True, None
-"""
-
-
 _MOE = "vllm/model_executor/layers/fused_moe"
 ORACLE = f"{_MOE}/oracle/nvfp4.py"
 LINEAR = "vllm/model_executor/kernels/linear/__init__.py"
@@ -379,7 +349,7 @@ _FILES = {
     f"{_MOE}/experts/slow.py": _SLOW,
     ORACLE: _ORACLE,
     LINEAR: _LINEAR,
-    "vllm/model_executor/kernels/linear/nvfp4.py": _NVFP4_KERNELS,
+    "vllm/model_executor/kernels/linear/nvfp4.py": platform.NVFP4_KERNELS,
     "vllm/v1/attention/backend.py": platform.ATTENTION_BASE,
     "vllm/v1/attention/backends/eager.py": platform.ATTENTION_BACKENDS,
     "vllm/v1/attention/backends/lazy.py": platform.LAZY_BACKEND,
