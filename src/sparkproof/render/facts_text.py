@@ -16,7 +16,9 @@ from sparkproof.core.results.facts import (
     StaleRow,
 )
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, paragraph_of, table
+from sparkproof.render.page import page_width
 
+_GAP, _LONGEST_MARK = 2, 3
 _MARK = {
     ClaimAnswer.HOLDS: Span("yes", Style.GOOD),
     ClaimAnswer.DOES_NOT_HOLD: Span("no", Style.WARN),
@@ -127,8 +129,22 @@ def _first(claim: ClaimRow) -> Span:
 
 
 def render_fact_matrix(result: FactMatrix) -> list[Line]:
-    """Claims down, releases across."""
+    """Claims down, releases across; a letter a release where the page is no wider than that."""
+    named = max((len(row.claim.id) for row in result.rows), default=0)
+    across = sum(max(len(item), _LONGEST_MARK) + _GAP for item in result.releases)
+    if named + across + _GAP > page_width():
+        return _compact_matrix(result)
     head = (Span("claim", Style.STRONG), *(Span(item, Style.DIM) for item in result.releases))
     rows: list[Sequence[Cell]] = [head]
     rows += [(row.claim.id, *(_MARK[item] for item in row.answers)) for row in result.rows]
     return table(rows)
+
+
+def _compact_matrix(result: FactMatrix) -> list[Line]:
+    told = f"y holds, n does not, · can't be told; left to right: {', '.join(result.releases)}"
+    marks = [
+        tuple(Span(_MARK[item].text[:1], _MARK[item].style) for item in row.answers)
+        for row in result.rows
+    ]
+    rows = [(row.claim.id, cell) for row, cell in zip(result.rows, marks, strict=True)]
+    return [*paragraph_of(told, style=Style.DIM), line(), *table(rows)]

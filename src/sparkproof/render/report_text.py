@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import dropwhile
 from typing import Any
 
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict
-from sparkproof.render.lines import Line, Span, Style, Verbatim, line, table
+from sparkproof.render.lines import Line, Span, Style, Verbatim, line, plain_line, table
 
 VERDICT_STYLE = {
     Verdict.PASS: Style.GOOD,
@@ -44,7 +45,7 @@ def render_frame(
     lines += render_findings(report.findings, verbose=verbose)
     steps = _new_steps(report, verbose=verbose)
     lines += [line(Span("next", Style.STRONG), Verbatim(f"  {step}")) for step in steps]
-    detail = list(body)
+    detail = list(dropwhile(lambda item: not plain_line(item), body))
     if detail:
         lines += [line(), *detail]
     lines += render_unknowns(report.unknowns, verbose=verbose)
