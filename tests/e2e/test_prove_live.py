@@ -15,12 +15,16 @@ import pytest
 from tests.e2e.conftest import SCRIPT, Run
 
 from sparkproof.core.deployment import Box, Deployment
+from sparkproof.core.results.live_proof import PartName
+from sparkproof.core.server_port import Failure
 from sparkproof.core.verdict import Verdict
+from sparkproof.render.live_proof_html import proof_page
 from sparkproof.testing.openai_server import OpenAIServer
 from sparkproof.testing.small_vllm import write_small_wheel
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.prove_live import LiveRequest, prove_live
+from sparkproof.usecases.prove_live import prove_live
+from sparkproof.usecases.prove_live_parts import LiveRequest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.enable_socket]
 
@@ -43,6 +47,11 @@ def serve(**behaviour: Any) -> OpenAIServer:
 def deployed(tmp_path: Path) -> tuple[str, ...]:
     wheel = write_small_wheel(tmp_path)
     return ("prove", str(CHECKPOINT), "--artifact", str(wheel), "--nvcc", "--ninja")
+
+
+def deployment_of(folder: Path) -> Deployment:
+    box = Box(nvcc=True, ninja=True)
+    return Deployment(str(CHECKPOINT), artifact=str(write_small_wheel(folder)), box=box)
 
 
 def parts_of(answer: dict[str, Any]) -> dict[str, str]:
@@ -90,8 +99,8 @@ def test_it_chains_every_part_into_one_verdict_one_receipt_and_one_page(
     answer = json.loads(done.stdout)
     parts = parts_of(answer)
     assert parts.pop("bench") in ("pass", "inconclusive")  # the latter on a busy machine
-    told = {"static": "pass", "log": "skipped", "match": "pass", "smoke": "pass", "soak": "pass"}
-    assert parts == told
+    told = dict.fromkeys(("static", "match", "smoke", "soak"), "pass")
+    assert parts == {**told, "log": "skipped", "ab": "skipped"}
     assert done.returncode in (0, 3)
     assert rules_of(answer) & {"proof/server-differs", "live/unreachable"} == set()
     assert [s["kind"] for s in answer["subjects"]] == ["wheel", "checkpoint", "server"]
@@ -154,15 +163,13 @@ def test_what_happens_between_two_parts_is_told_and_what_was_done_is_kept(
     tmp_path: Path, happens: Callable[[StandIn], None], rule: str, told: str
 ) -> None:
     server = StandIn(Behaviour(**SAME))
-    box = Box(nvcc=True, ninja=True)
-    deployment = Deployment(str(CHECKPOINT), artifact=str(write_small_wheel(tmp_path)), box=box)
 
     def say(text: str) -> None:
         if text.startswith("bench: asking"):
             happens(server)
 
     request = LiveRequest("http://x", quick=True, skip=("soak",))
-    report = prove_live(deployment, request, port=FakePort(server), say=say)
+    report = prove_live(deployment_of(tmp_path), request, port=FakePort(server), say=say)
     assert report.result is not None
     assert report.result.live is not None
     bench = report.result.live.parts[-1]
@@ -170,6 +177,40 @@ def test_what_happens_between_two_parts_is_told_and_what_was_done_is_kept(
     assert bench.summary.startswith(told)
     assert report.result.live.smoke is not None
     assert rule in {finding.rule for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("failure", "part", "verdict"),
+    [
+        (Failure.NONE, "pass", (Verdict.PASS, Verdict.INCONCLUSIVE)),
+        (Failure.REFUSED, "error", (Verdict.ERROR,)),
+    ],
+)
+def test_a_control_arm_is_compared_with_and_a_dead_one_costs_that_part_alone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Failure,
+    part: str,
+    verdict: tuple[Verdict, ...],
+) -> None:
+    monkeypatch.setenv("SPARKPROOF_DATA", str(tmp_path))
+    control = StandIn(Behaviour(**SAME))
+    control.started += 60
+    report = prove_live(
+        deployment_of(tmp_path),
+        LiveRequest("http://x", control="http://y", quick=True, skip=("soak",)),
+        port=FakePort(StandIn(Behaviour(**SAME))),
+        control_port=FakePort(control, failure=failure, name="http://control"),
+    )
+    assert report.result is not None
+    live = report.result.live
+    assert live is not None
+    told = {item.name: item.verdict for item in live.parts}
+    assert told[PartName.AB] == part
+    assert told[PartName.BENCH] is not Verdict.SKIPPED
+    assert report.verdict in verdict
+    assert any(row.startswith("ab: 22 prompts") for row in live.exercised) is (part == "pass")
+    assert ("A/B against the control" in proof_page(report)) is (part == "pass")
 
 
 def test_nothing_is_measured_after_garbage(run: Run, deployed: tuple[str, ...]) -> None:
@@ -196,7 +237,11 @@ def test_a_server_that_is_not_there_costs_the_live_parts_alone(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--quick",), b"they need --live"),
+        (("--quick",), b"need --live URL"),
+        (
+            ("--live", "http://127.0.0.1:1", "--control", "127.0.0.1:1/v1"),
+            b"the control arm is the server itself",
+        ),
         (("--live", "ftp://x"), b"is no address of a server"),
         (("--live", "http://127.0.0.1:1", "--log", "absent.log"), b"absent.log"),
     ],

@@ -14,6 +14,11 @@ def ab_page(report: Report[AbResult]) -> str:
     result = report.result
     if result is None:
         return html_page(report, ())
+    return html_page(report, render_ab(result, report.criteria), ab_figures(result))
+
+
+def ab_figures(result: AbResult) -> list[str]:
+    """The plots, as parts of a page."""
     figures = []
     for treatment in result.treatments:
         name = result.arms[treatment.arm].name
@@ -26,7 +31,7 @@ def ab_page(report: Report[AbResult]) -> str:
                 _speed(result, treatment),
             ),
         ]
-    return html_page(report, render_ab(result, report.criteria), figures)
+    return figures
 
 
 def _accuracy(treatment: Treatment) -> list[Bar]:

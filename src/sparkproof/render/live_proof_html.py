@@ -11,6 +11,8 @@ from sparkproof.core.results.live_proof import LiveProof, Match, Part, Topic
 from sparkproof.core.results.proof import Branch, LayerProof, ProofResult
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.render.ab_html import ab_figures
+from sparkproof.render.ab_text import render_ab
 from sparkproof.render.bench_html import bench_figures
 from sparkproof.render.bench_text import render_bench
 from sparkproof.render.html import html_document, lines_html, made_by, safe
@@ -136,6 +138,11 @@ def _live(live: LiveProof) -> Iterator[str]:
         soak = live.soak.result
         yield from _section(
             "Soak", *soak_figures(soak), _pre(render_soak(soak, live.soak.criteria))
+        )
+    if live.ab is not None and live.ab.result is not None:
+        arms = live.ab.result
+        yield from _section(
+            "A/B against the control", *ab_figures(arms), _pre(render_ab(arms, live.ab.criteria))
         )
     if live.bench is not None and live.bench.result is not None:
         bench = live.bench.result

@@ -8,6 +8,7 @@ import msgspec
 
 from sparkproof.core.results.live_proof import LiveProof, Match, Part
 from sparkproof.core.results.proof import ProofResult
+from sparkproof.render.ab_text import render_ab
 from sparkproof.render.bench_text import render_bench
 from sparkproof.render.lines import Line, Span, Style, heading, line, table
 from sparkproof.render.proof_text import render_proof
@@ -25,7 +26,7 @@ def render_live_proof(result: ProofResult, *, verbose: bool = False) -> list[Lin
     """
     live = result.live
     if live is None:
-        return render_proof(result)
+        return render_proof(result, verbose=verbose)
     lines = [heading("parts", _asked(live)), *table(map(_part_row, live.parts))]
     lines += _listed("exercised", live.exercised)
     lines += _listed("not exercised", live.not_exercised)
@@ -33,11 +34,13 @@ def render_live_proof(result: ProofResult, *, verbose: bool = False) -> list[Lin
         lines += [line(), heading("does reality match the proof"), *matches_table(live.matches)]
     if verbose or live.smoke is None:
         links = msgspec.structs.replace(result, boot_log=None)  # its rows stand above
-        lines += [line(), *render_proof(links)]
+        lines += [line(), *render_proof(links, verbose=verbose)]
     if live.smoke and live.smoke.result and verbose:
         lines += [line(), *render_smoke(live.smoke.result, live.smoke.criteria)]
     if live.soak and live.soak.result:
         lines += [line(), *render_soak(live.soak.result, live.soak.criteria)]
+    if live.ab and live.ab.result:
+        lines += [line(), *render_ab(live.ab.result, live.ab.criteria)]
     if live.bench and live.bench.result:
         lines += [line(), *render_bench(live.bench.result, live.bench.criteria)]
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -26,6 +26,8 @@ from sparkproof.core.server_port import Ask, ServerPort
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.gates.pages import make_finding
+from sparkproof.usecases.ab import ab
+from sparkproof.usecases.ab_arms import ArmRef
 from sparkproof.usecases.bench import Arm, bench
 from sparkproof.usecases.expectations import expected_of, refuse_model
 from sparkproof.usecases.live import Ports, keep, take_snapshot
@@ -36,32 +38,21 @@ from sparkproof.usecases.prove_live_match import (
     match_server,
     read_plans,
 )
-from sparkproof.usecases.prove_live_plan import plan_bench, wish_soak
+from sparkproof.usecases.prove_live_parts import (
+    LiveRequest,
+    Say,
+    Wiring,
+    refuse_addresses,
+    static_parts,
+)
+from sparkproof.usecases.prove_live_plan import plan_bench, wish_ab, wish_soak
 from sparkproof.usecases.prove_live_summary import report_live
-from sparkproof.usecases.prove_summary import summarize
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.soak import Surroundings, soak
 
-Say = Callable[[str], None]
 _HARD = frozenset({"smoke/garbage"})
 """Rules after which nothing that follows would say anything."""
 _HEALTH_S = 20.0
-
-
-class LiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked of a live proof.
-
-    Attributes:
-        address: of the server.
-        log: boot log, as `prove` takes it.
-        quick: short gates.
-        skip: parts to leave out.
-    """
-
-    address: str
-    log: str = ""
-    quick: bool = False
-    skip: tuple[str, ...] = ()
 
 
 def prove_live(
@@ -73,6 +64,7 @@ def prove_live(
     progress: Progress | None = None,
     store: ReceiptStore | None = None,
     port: ServerPort | None = None,
+    control_port: ServerPort | None = None,
     say: Say = lambda _: None,
     show: Say = lambda _: None,
 ) -> Report[ProofResult]:
@@ -82,7 +74,7 @@ def prove_live(
 
     Args:
         store: where the receipts go: one for each part, and one over all of them.
-        port: asked in place of the address.
+        port, control_port: asked in place of the addresses.
         say: told how far it is.
         show: told how far a long part is, every few seconds.
 
@@ -90,11 +82,12 @@ def prove_live(
         UsageError: the deployment or the address is wrong as written.
         UnreachableError, FormatError: the static part can't be looked at.
     """
-    server_address(request.address)
+    refuse_addresses(request)
     static = prove(
         deployment, cache=cache, offline=offline, progress=progress, store=store, log=request.log
     )
-    chain = _Chain(deployment, static, request, store, port, say, show)
+    wiring = Wiring(store, port, control_port, say, show)
+    chain = _Chain(deployment, static, request, wiring)
     chain.run()
     report = report_live(static, chain.live(), chain.findings, chain.unknowns)
     assert static.result is not None
@@ -113,21 +106,18 @@ class _Chain:
         deployment: Deployment,
         static: Report[ProofResult],
         request: LiveRequest,
-        store: ReceiptStore | None,
-        port: ServerPort | None,
-        say: Say,
-        show: Say,
+        wiring: Wiring,
     ) -> None:
         assert static.result is not None
         self._deployment, self._proof, self._request = deployment, static.result, request
-        self._store, self._port, self._say, self._show = store, port, say, show
+        self._store, self._port, self._control_port, self._say, self._show = wiring
         self._model = ""
         self._stopped = ""
         self._interrupted = False
         self._reports: dict[str, Any] = {}
         self._matches: tuple[Match, ...] = match_log(static.result)
         self.snapshot: ServerSnapshot | None = None
-        self.parts: list[Part] = list(_static_parts(static))
+        self.parts: list[Part] = list(static_parts(static))
         self.findings: list[Finding] = []
         self.unknowns: list[Unknown] = []
 
@@ -137,10 +127,11 @@ class _Chain:
             (PartName.MATCH, self._match),
             (PartName.SMOKE, self._smoke),
             (PartName.SOAK, self._soak),
+            (PartName.AB, self._ab),
             (PartName.BENCH, self._bench),
         )
         for name, step in steps:
-            why = "left out with --skip" if name in self._request.skip else self._stopped
+            why = self._left_out(name)
             if why:
                 self.parts.append(Part(name=name, verdict=Verdict.SKIPPED, summary=why))
                 continue
@@ -150,6 +141,14 @@ class _Chain:
             self.parts.append(
                 msgspec.structs.replace(part, took_s=round(time.monotonic() - began, 3))
             )
+
+    def _left_out(self, name: PartName) -> str:
+        """Why a part is not done; "" where it is."""
+        if name in self._request.skip:
+            return "left out with --skip"
+        if name is PartName.AB and not self._request.control:
+            return "no control arm was given: --control URL"
+        return self._stopped
 
     def live(self) -> LiveProof:
         """What was done."""
@@ -184,7 +183,8 @@ class _Chain:
             gone = name is not PartName.MATCH and self._alive(part) != part
             if gone:
                 return Part(name=name, verdict=Verdict.FAIL, summary=_gone(error.message))
-            self._stopped = f"left out: {name} could not be done"
+            if name is PartName.MATCH:
+                self._stopped = "left out: the server could not be asked"
             finding = make_finding(
                 "live/unreachable", error.message, subject=name, remedy=error.hint
             )
@@ -255,6 +255,23 @@ class _Chain:
             self._stopped = "left out: the server stopped answering during soak"
         return self._done(PartName.SOAK, report)
 
+    def _ab(self) -> Part:
+        assert self.snapshot is not None
+        # The control may serve its model under another name; each arm's first one is the usual.
+        first = next((model.name for model in self.snapshot.models), "")
+        wanted = "" if self._model == first else self._model
+        treatment = ArmRef(self._request.address, self._deployment)
+        report = ab(
+            (ArmRef(self._request.control), treatment),
+            wish_ab(wanted, quick=self._request.quick),
+            store=self._store,
+            ports=tuple(p for p in (self._control_port, self._port) if p is not None),
+            say=self._say,
+        )
+        part = self._done(PartName.AB, report)
+        arms = report.result.arms if report.result is not None else ()
+        return self._same_process(part, arms[1].snapshot) if len(arms) > 1 else part
+
     def _bench(self) -> Part:
         assert self.snapshot is not None
         chats = self._reports.get("smoke")
@@ -294,23 +311,3 @@ class _Chain:
 
 def _gone(summary: str) -> str:
     return f"the server stopped answering; {summary}"
-
-
-def _static_parts(static: Report[ProofResult]) -> Sequence[Part]:
-    """The proof and the log's comparison, which one report holds."""
-    assert static.result is not None
-    told = [item for item in static.criteria if item.name == "log"]
-    verdict = fold(item.verdict for item in static.criteria if item.name != "log")
-    proven = verdict is Verdict.PASS
-    first = Part(
-        name=PartName.STATIC,
-        verdict=verdict,
-        summary=summarize(static.result.branches) if proven else static.summary,
-        receipt=static.receipt,
-    )
-    if not told:
-        why = "no boot log was given: --log FILE"
-        return first, Part(name=PartName.LOG, verdict=Verdict.SKIPPED, summary=why)
-    log = told[0]
-    kept = static.receipt
-    return first, Part(name=PartName.LOG, verdict=log.verdict, summary=log.reason, receipt=kept)

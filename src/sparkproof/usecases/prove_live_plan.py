@@ -6,8 +6,10 @@ from sparkproof.core.observations.load_run import LoadPlan
 from sparkproof.core.observations.server_snapshot import ServerSnapshot
 from sparkproof.core.report import Report
 from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.gates.ab import make_cells
 from sparkproof.gates.soak_plan import Wishes
 from sparkproof.load.schedule import make_plan
+from sparkproof.usecases.ab import AbWish
 
 _DEPTH, _OUTPUT, _STREAMS = 1024, 128, 8
 _QUICK_DEPTH, _QUICK_OUTPUT, _QUICK_STREAMS = 256, 32, 4
@@ -15,11 +17,22 @@ _ROOM = 64
 """Tokens that a chat template and a miscounted word may add."""
 _REPEATS = 3
 _QUICK_REQUESTS = 48
+_QUICK_DETECT = 0.1
+"""Share of corrupted answers that a short comparison is to see."""
+_QUICK_ROUNDS = 2
 
 
 def wish_soak(*, quick: bool) -> Wishes:
     """The usual soak, or one of a minute; lengths are the soak's own business."""
     return Wishes(requests=_QUICK_REQUESTS, concurrency=_QUICK_STREAMS) if quick else Wishes()
+
+
+def wish_ab(model: str, *, quick: bool) -> AbWish:
+    """The usual comparison at batch 1 and beside others, or a short one that sees less."""
+    if quick:
+        cells = make_cells((1, _QUICK_STREAMS), warm=False)
+        return AbWish(cells=tuple(cells), model=model, detect=_QUICK_DETECT, rounds=_QUICK_ROUNDS)
+    return AbWish(cells=tuple(make_cells((1, _STREAMS))), model=model)
 
 
 def plan_bench(

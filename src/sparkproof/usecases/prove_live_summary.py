@@ -8,6 +8,7 @@ import msgspec
 
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.report import Report
+from sparkproof.core.results.ab import AbResult
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.results.live_proof import FactUsed, LiveProof, PartName
 from sparkproof.core.results.proof import ProofResult
@@ -113,6 +114,8 @@ def _exercised(live: LiveProof) -> Iterator[str]:
         yield f"smoke: {asked} requests to {live.smoke.result.model}, one after the other"
     if live.soak and live.soak.result and live.soak.result.requests:
         yield _soaked(live.soak.result)
+    if live.ab and live.ab.result:
+        yield from _compared(live.ab.result)
     if live.bench and live.bench.result:
         yield from _measured(live.bench.result)
 
@@ -121,6 +124,15 @@ def _soaked(result: SoakResult) -> str:
     kinds = ", ".join(f"{k.requests} {k.kind.value}" for k in result.kinds)
     beside = ", beside other traffic" if result.loaded else ""
     return f"soak: {result.requests} requests ({kinds}), {pressure_words(result)}{beside}"
+
+
+def _compared(result: AbResult) -> Iterator[str]:
+    cells = "; ".join(cell.name for cell in result.plan.cells)
+    for treatment in result.treatments:
+        told = f"{treatment.prompts} prompts in each of {cells}"
+        seen = treatment.detectable
+        power = f", could have seen {seen:.1%} corrupted" if seen is not None else ""
+        yield f"ab: {told}{power}"
 
 
 def _measured(result: BenchResult) -> Iterator[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkproof.core.results.proof import ProofResult
 
 _PAGE = click.Path(path_type=Path, dir_okay=False)
-_SKIPPABLE = click.Choice(["soak", "bench"])
+_SKIPPABLE = click.Choice(["soak", "ab", "bench"])
 
 
 @click.command("prove")
@@ -30,6 +30,7 @@ _SKIPPABLE = click.Choice(["soak", "bench"])
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment of the server.")
 @click.option("--log", default="", metavar="LOG", help="Boot log to hold the proof against.")
 @click.option("--live", default="", metavar="URL", help="The running server: ask it as well.")
+@click.option("--control", default="", metavar="URL", help="With --live: a control arm for ab.")
 @click.option("--quick", is_flag=True, help="With --live: short gates.")
 @click.option(
     "--skip",
@@ -55,8 +56,8 @@ def command(
     checkpoint (a folder with config.json, or the file) with the rest as options. What follows
     -- is what would follow `vllm serve MODEL`.
 
-    --live chains it all: the proof, the boot log, does the server match, smoke, soak,
-    bench: one verdict.
+    --live chains it all into one verdict: the proof, the boot log, does the server match, smoke,
+    soak, ab (with --control), bench.
 
     \b
     sparkproof prove deployment.toml
@@ -80,6 +81,7 @@ def _prove(
     *,
     quiet: bool,
     live: str,
+    control: str,
     quick: bool,
     skip: tuple[str, ...],
     log: str,
@@ -94,8 +96,8 @@ def _prove(
     from sparkproof.render.lines import line  # noqa: PLC0415
     from sparkproof.usecases.prove import prove  # noqa: PLC0415
 
-    if (quick or skip) and not live:
-        raise click.UsageError("--quick and --skip say how to ask a server: they need --live URL")
+    if (control or quick or skip) and not live:
+        raise click.UsageError("--control, --quick and --skip need --live URL")
     deployment = _deployment(**described)
     common: dict[str, Any] = {
         "offline": offline,
@@ -104,14 +106,15 @@ def _prove(
     }
     if not live:
         return prove(deployment, log=log, **common)
-    from sparkproof.usecases.prove_live import LiveRequest, prove_live  # noqa: PLC0415
+    from sparkproof.usecases.prove_live import prove_live  # noqa: PLC0415
+    from sparkproof.usecases.prove_live_parts import LiveRequest  # noqa: PLC0415
 
     status = StatusLine()
     status.start()
     try:
         return prove_live(
             deployment,
-            LiveRequest(live, log=log, quick=quick, skip=skip),
+            LiveRequest(live, control=control, log=log, quick=quick, skip=skip),
             say=lambda text: write_lines([line(text)], to_stderr=True),
             show=status.show,
             **common,

@@ -9,6 +9,7 @@ import msgspec
 
 from sparkproof.core.observations.server_snapshot import ServerSnapshot
 from sparkproof.core.report import Report
+from sparkproof.core.results.ab import AbResult
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.results.soak import SoakResult
@@ -23,6 +24,7 @@ class PartName(StrEnum):
     MATCH = "match"
     SMOKE = "smoke"
     SOAK = "soak"
+    AB = "ab"
     BENCH = "bench"
 
 
@@ -98,6 +100,7 @@ class LiveProof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     matches: tuple[Match, ...] = ()
     smoke: Report[SmokeResult] | None = None
     soak: Report[SoakResult] | None = None
+    ab: Report[AbResult] | None = None
     bench: Report[BenchResult] | None = None
     exercised: tuple[str, ...] = ()
     not_exercised: tuple[str, ...] = ()
