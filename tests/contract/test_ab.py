@@ -76,6 +76,25 @@ def test_without_log_probabilities_scores_decide(tmp_path: Path) -> None:
     assert "ab/unexplained" in rules(few)
 
 
+class Garbling(FakePort):
+    """Something on the line rewrites the text, and leaves the tokens as they were."""
+
+    async def send(self, ask: Ask) -> Reply:
+        reply = await super().send(ask)
+        pieces = reply.pieces
+        for key in (b'"text": "', b'"content": "'):
+            pieces = tuple((t, piece.replace(key + b"20", key + b"21")) for t, piece in pieces)
+        return msgspec.structs.replace(reply, pieces=pieces)
+
+
+def test_the_same_tokens_with_another_text_are_corruption(tmp_path: Path) -> None:
+    arms = [stand_in(started=number) for number in (0, 5)]
+    for server in arms:
+        server.answers = dict.fromkeys(server.answers, "20 21 22")
+    report = run(tmp_path, FakePort(arms[0], name=CONTROL), Garbling(arms[1], name=TREATMENT))
+    assert outcome(report) is AbOutcome.CORRUPTS
+
+
 def test_each_treatment_of_a_sweep_has_its_own_verdict(tmp_path: Path) -> None:
     report = run(
         tmp_path,

@@ -76,10 +76,19 @@ def _pair(
 
 
 def _divergence(first: AbAnswer, second: AbAnswer) -> Divergence:
-    """As their token ids say; by their texts, without a class, where there are none."""
+    """As their token ids say; by their texts, without a class, where there are none.
+
+    The same tokens with other texts or calls are corruption, of a detokenizer, a parser or
+    something on the line: no rounding is between a token and its text.
+    """
+    same = (first.text, first.calls) == (second.text, second.calls)
     if first.tokens and second.tokens:
-        return compare_answers(first.tokens, second.tokens)
-    if (first.text, first.calls) == (second.text, second.calls):
+        found = compare_answers(first.tokens, second.tokens)
+        if same or found.kind is not DivergenceClass.IDENTICAL:
+            return found
+        why = "the same tokens became another text"
+        return Divergence(kind=DivergenceClass.CORRUPTION, at=len(first.tokens), why=why)
+    if same:
         return Divergence(kind=DivergenceClass.IDENTICAL, why="by their texts")
     return Divergence(kind=DivergenceClass.UNKNOWN, at=0, why="no token ids, other texts")
 
