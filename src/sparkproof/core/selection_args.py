@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from sparkproof.core.condition import Scalar
+
 
 class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What follows ``vllm serve MODEL``, as far as kernel selection is concerned.
@@ -16,7 +18,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         draft_model: the drafter's own checkpoint ("" for none).
         draft_moe_backend, draft_attention_backend, draft_kv_cache_dtype: the drafter's own
             choices ("" where it follows the target's).
-        given: which of the flags the user wrote.
+        settings: further answers by the path under which selection functions ask.
     """
 
     moe_backend: str = "auto"
@@ -35,7 +37,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft_moe_backend: str = ""
     draft_attention_backend: str = ""
     draft_kv_cache_dtype: str = ""
-    given: tuple[str, ...] = ()
+    settings: dict[str, Scalar] = {}
 
     @property
     def attention_backends(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sparkproof.core.errors import UsageError
 from sparkproof.core.serve_args import ServeArgs, Speculation
+from sparkproof.facts.serve_flags import FlagKind, serve_flags
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)\Z")
 _FACTOR = {
@@ -21,13 +22,6 @@ _FACTOR = {
     "M": 1024**2,
     "G": 1024**3,
     "T": 1024**4,
-}
-_SHORT = {
-    "-tp": "--tensor-parallel-size",
-    "-pp": "--pipeline-parallel-size",
-    "-dcp": "--decode-context-parallel-size",
-    "-sc": "--speculative-config",
-    "--device-memory-utilization": "--gpu-memory-utilization",
 }
 _SPECULATIVE = "--speculative-config"
 _MAX_INT = 1 << 50
@@ -44,43 +38,46 @@ def parse_serve_args(argv: Sequence[str]) -> ServeArgs:
     tokens = list(argv)
     index = 0
     while index < len(tokens):
-        flag, value, index = _next(tokens, index)
-        if flag == _SPECULATIVE:
+        flag, key, value, index = _next(tokens, index)
+        known = serve_flags().flag(flag)
+        if flag == _SPECULATIVE and key:
+            speculation[key.replace("-", "_")] = _plain(value)
+        elif flag == _SPECULATIVE:
             speculation.update(_json_object(flag, value))
-        elif flag.startswith(_SPECULATIVE + "."):
-            speculation[flag.removeprefix(_SPECULATIVE + ".").replace("-", "_")] = _plain(value)
-        elif flag in _SPEC_FLAGS:
-            speculation[_SPEC_FLAGS[flag]] = _plain(value)
-        elif flag in _BOOLEAN:
-            name, meaning = _BOOLEAN[flag]
-            found[name] = meaning
-        elif flag in _VALUED:
-            name, convert = _VALUED[flag]
-            found[name] = convert(flag, value)
-        elif flag in _LISTED:
+        elif known is None:
+            continue
+        elif known.config == _SPECULATIVE:
+            speculation[known.key] = _plain(value)
+        elif known.memory and known.kind is FlagKind.SWITCH:
+            found[known.memory] = flag not in known.off
+        elif known.memory and known.kind is FlagKind.LIST:
             more, index = _more(tokens, index)
-            found[_LISTED[flag]] = tuple(([value] if value else []) + more)
+            found[known.memory] = tuple(([value] if value else []) + more)
+        elif known.memory:
+            found[known.memory] = _CONVERT[known.kind](known.flag, value)
     if speculation:
         found["speculation"] = _speculation(speculation)
     return ServeArgs(**found)
 
 
-def _next(tokens: list[str], index: int) -> tuple[str, str, int]:
-    """The flag at `index` in its long form, its value ("" for none), and where to go on."""
+def _next(tokens: list[str], index: int) -> tuple[str, str, str, int]:
+    """The flag at `index`, its dotted key, its value ("" for none), and where to go on."""
     name, equals, value = tokens[index].partition("=")
-    head, dot, tail = name.partition(".")
-    flag = _SHORT.get(head, head.replace("_", "-") if head.startswith("--") else head) + dot + tail
+    flag, _, key = name.partition(".")
+    flag = flag.replace("_", "-") if flag.startswith("--") else flag
+    config, known = serve_flags().config(flag), serve_flags().flag(flag)
+    flag = config.flag if config is not None else flag
     index += 1
     if equals or not flag.startswith("-"):
-        return flag, value, index
-    takes = flag in _VALUED or flag in _LISTED or flag in _SPEC_FLAGS
-    takes = takes or flag.split(".")[0] == _SPECULATIVE
-    if not takes:
-        return flag, "", index
-    if index < len(tokens) and (not tokens[index].startswith("--") or flag in _LISTED):
-        if flag in _LISTED and tokens[index].startswith("-"):
-            return flag, "", index
-        return flag, tokens[index], index + 1
+        return flag, key, value, index
+    listed = known is not None and known.kind is FlagKind.LIST
+    takes = known is not None and known.kind is not FlagKind.SWITCH
+    if not takes and flag != _SPECULATIVE:
+        return flag, key, "", index
+    if index < len(tokens) and (not tokens[index].startswith("--") or listed):
+        if listed and tokens[index].startswith("-"):
+            return flag, key, "", index
+        return flag, key, tokens[index], index + 1
     raise UsageError(f"`{flag}` needs a value")
 
 
@@ -171,44 +168,11 @@ def _speculation(raw: dict[str, Any]) -> Speculation:
     return Speculation(tokens, method, texts["model"], texts["kv_cache_dtype"])
 
 
-_VALUED: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "--max-model-len": ("max_model_len", _length),
-    "--gpu-memory-utilization": ("utilization", _share),
-    "--kv-cache-memory-bytes": ("kv_bytes", _count),
-    "--num-gpu-blocks-override": ("blocks_override", _count),
-    "--kv-cache-dtype": ("kv_dtype", _lower),
-    "--dtype": ("dtype", _lower),
-    "--block-size": ("block_size", _count),
-    "--mamba-cache-mode": ("state_mode", _lower),
-    "--mamba-cache-dtype": ("state_dtype", _lower),
-    "--mamba-ssm-cache-dtype": ("ssm_dtype", _lower),
-    "--mamba-block-size": ("state_block_size", _count),
-    "--max-num-batched-tokens": ("batched_tokens", _count),
-    "--max-num-seqs": ("sequences", _count),
-    "--tensor-parallel-size": ("tensor_parallel", _count),
-    "--pipeline-parallel-size": ("pipeline_parallel", _count),
-    "--decode-context-parallel-size": ("decode_context_parallel", _count),
-    "--attention-backend": ("attention_backend", _word),
-    "--moe-backend": ("moe_backend", _lower),
-    "--load-format": ("load_format", _lower),
-    "--performance-mode": ("performance_mode", _lower),
-}
-_BOOLEAN: dict[str, tuple[str, bool]] = {
-    "--enable-prefix-caching": ("prefix_caching", True),
-    "--no-enable-prefix-caching": ("prefix_caching", False),
-    "--disable-prefix-caching": ("prefix_caching", False),
-    "--enable-chunked-prefill": ("chunked_prefill", True),
-    "--no-enable-chunked-prefill": ("chunked_prefill", False),
-    "--disable-hybrid-kv-cache-manager": ("hybrid_manager", False),
-    "--no-disable-hybrid-kv-cache-manager": ("hybrid_manager", True),
-    "--async-scheduling": ("async_scheduling", True),
-    "--no-async-scheduling": ("async_scheduling", False),
-    "--enforce-eager": ("enforce_eager", True),
-    "--no-enforce-eager": ("enforce_eager", False),
-}
-_LISTED = {"--kv-cache-dtype-skip-layers": "kv_skip_layers"}
-_SPEC_FLAGS = {
-    "--spec-tokens": "num_speculative_tokens",
-    "--spec-method": "method",
-    "--spec-model": "model",
+_CONVERT: dict[FlagKind, Callable[[str, str], Any]] = {
+    FlagKind.WORD: _word,
+    FlagKind.LOWER: _lower,
+    FlagKind.COUNT: _count,
+    FlagKind.SIZE: _size,
+    FlagKind.LENGTH: _length,
+    FlagKind.SHARE: _share,
 }

@@ -35,7 +35,11 @@ from sparkproof.usecases.code_reading import BUILT, UNBUILT
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
-from sparkproof.usecases.prove_arguments import as_criterion, find_refused_arguments
+from sparkproof.usecases.prove_arguments import (
+    as_criterion,
+    find_refused_arguments,
+    selection_args,
+)
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_log import with_log
@@ -137,7 +141,7 @@ def _report(
     seen: Seen,
     look: Look,
 ) -> Report[ProofResult]:
-    arguments = parse_selection_args(deployment.args)
+    arguments = selection_args(look.surface, deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
     in_branches = find_in_branches(branches, arguments)
     refused = (

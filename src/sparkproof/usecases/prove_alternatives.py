@@ -12,7 +12,7 @@ from sparkproof.core.results.proof import Alternative, Branch
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.facts.fallback import Fallback, fallbacks
-from sparkproof.recipe.selection_args import parse_selection_args
+from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
 from sparkproof.usecases.prove_summary import summarize
 
@@ -76,7 +76,7 @@ def _other_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
         words = {*fallback.arguments, *fallback.variables}
         if not _applicable(fallback, look.surface) or any(less < words for less in enough):
             continue
-        forced = parse_selection_args((*deployment.args, *fallback.arguments))
+        forced = selection_args(look.surface, (*deployment.args, *fallback.arguments))
         changed = msgspec.structs.replace(look, env={**look.env, **fallback.variables})
         proven = _proven(changed, deployment.box, forced, fallback.change)
         if proven.verdict is Verdict.PASS:

@@ -7,12 +7,24 @@ from collections.abc import Sequence
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.redaction import redact_arguments
+from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.serve_line import Complaint, Trouble
 from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.release.serve_line import parse_serve_line
 
 _STOPS = (Trouble.UNKNOWN, Trouble.MISSING, Trouble.VALUE, Trouble.FIELD)
 _MODEL = "MODEL"
+
+
+def selection_args(surface: ReleaseSurface, args: Sequence[str]) -> SelectionArgs:
+    """What decides about kernels, as the release's own parser takes the arguments.
+
+    Raises:
+        UsageError: a flag without its value, or a value that is no JSON where JSON is due.
+    """
+    line = parse_serve_line(surface, (_MODEL, *args)) if surface.options else None
+    return parse_selection_args(args, line)
 
 
 def find_refused_arguments(

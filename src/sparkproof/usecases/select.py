@@ -33,7 +33,11 @@ from sparkproof.usecases.flag_choices import try_flags
 from sparkproof.usecases.looking import Seen
 from sparkproof.usecases.outcomes import outcome_of
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
-from sparkproof.usecases.prove_arguments import as_criterion, find_refused_arguments
+from sparkproof.usecases.prove_arguments import (
+    as_criterion,
+    find_refused_arguments,
+    selection_args,
+)
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_summary import criteria_of, summarize
@@ -100,7 +104,8 @@ def _device(deployments: Sequence[Deployment]) -> Hardware:
 
 
 def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Column:
-    deployment, arguments = asked.deployment, asked.arguments
+    deployment = asked.deployment
+    arguments = selection_args(seen.surface, deployment.args)
     deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
     profile = asked.checkpoint.profile
     look = seen.look_at(profile, deployment.env)

@@ -26,6 +26,7 @@ from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.prove_alternatives import prove_branches
+from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_summary import summarize
 from sparkproof.usecases.suggest_lines import (
@@ -199,7 +200,7 @@ def _prove(
     sized = size_of(build, purpose, profile, side.version, wanted.weights_gib)
     lines, deployment = build(sized)
     look = side.seen.look_at(profile, deployment.env)
-    branches = prove_branches(look, deployment.box, parse_selection_args(deployment.args))
+    branches = prove_branches(look, deployment.box, selection_args(look.surface, deployment.args))
     verdict = fold((*_verdicts(branches, delivery=look.code_read), sized.verdict))
     return _Candidate(wishes, lines, deployment, branches, verdict, sized)
 

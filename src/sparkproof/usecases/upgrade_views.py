@@ -13,11 +13,11 @@ from sparkproof.core.memory_plan import KvPlan
 from sparkproof.core.observations.checkpoint_profile import LayerClass
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
-from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.upgrade.view import Model, View
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint
 from sparkproof.usecases.fit import FitRequest, fit
 from sparkproof.usecases.prove_alternatives import prove_branches
+from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.upgrade_sides import Side
 
 _POOL_GIB = 10.0
@@ -63,7 +63,7 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
     if asked.checkpoint is None:
         return plain
     deployment = asked.deployment
-    arguments = parse_selection_args(deployment.args)
+    arguments = selection_args(side.seen.surface, deployment.args)
     look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
     given_pool = given_pool or _without_weights(asked.checkpoint, deployment)
     plan, given, refusals = _plan(deployment, side.version, given_pool=given_pool)
