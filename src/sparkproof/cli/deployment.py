@@ -11,7 +11,7 @@ import msgspec
 
 from sparkproof.adapters.files import is_there
 from sparkproof.adapters.log_sources import inspect_container, read_small
-from sparkproof.core.deployment import Deployment
+from sparkproof.core.deployment import MAX_ARGS, Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.recipe.docker_inspect import MAX_BYTES as MAX_INSPECT_BYTES
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
@@ -65,7 +65,13 @@ def gather_deployment(
     stated = {name: value for name, value in (box or {}).items() if value is not None}
     if stated:
         changes["box"] = msgspec.structs.replace(base.box, **stated)
-    return msgspec.structs.replace(base, **changes)
+    deployment = msgspec.structs.replace(base, **changes)
+    if len(deployment.args) > MAX_ARGS:
+        raise UsageError(
+            f"{len(deployment.args)} words for vLLM, more than the {MAX_ARGS} that are read",
+            hint="give what follows `vllm serve MODEL`, and no more",
+        )
+    return deployment
 
 
 def _own_toml(reference: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+MAX_ARGS = 2000
+"""Words of a command line; the longest seen has some dozens, and lists of sizes take hundreds."""
+
 
 class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the artifact can't say about the machine and image it will run in.

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from sparkproof.core.deployment import Deployment
+from sparkproof.core.deployment import MAX_ARGS, Deployment
 from sparkproof.core.errors import FormatError
 from sparkproof.core.units import MAX_GIB
 
@@ -60,6 +60,9 @@ def _told(error: Exception, where: str) -> FormatError:
 
 
 def _check_values(deployment: Deployment, where: str) -> None:
+    if len(deployment.args) > MAX_ARGS:
+        message = f"`args` has {len(deployment.args)} words, more than the {MAX_ARGS} that are read"
+        raise FormatError(message, where=where, hint=_HINT)
     box = deployment.box
     numbers = {
         "box.total_memory_gib": box.total_memory_gib,

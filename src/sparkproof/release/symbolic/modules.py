@@ -13,6 +13,8 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.formats.python_source import MAX_SOURCE_BYTES, parse_source
 
 _LIBRARY_SUFFIXES = (".so", ".pyd")
+MAX_SOURCES = 20_000
+"""Several times what any release has; 0.33.0 has 3,200."""
 
 
 @dataclass
@@ -138,11 +140,18 @@ class ModuleTable:
         return tuple(found)
 
     def sources(self, folder: str = "") -> tuple[str, ...]:
-        """Paths of all source files below a folder of the package, by path."""
+        """Paths of all source files below a folder of the package, by path.
+
+        Where there are more than any release has, the rest is one `Unknown`.
+        """
         base = f"{self._prefix or ''}{self.package}/{folder}"
-        return tuple(
-            sorted(path for path in self._paths if path.startswith(base) and path.endswith(".py"))
-        )
+        found = sorted(p for p in self._paths if p.startswith(base) and p.endswith(".py"))
+        if len(found) > MAX_SOURCES:
+            why = f"{len(found)} source files, of which {MAX_SOURCES} are read"
+            unknown = Unknown(base, why, "release/source")
+            if unknown not in self.unknowns:
+                self.unknowns.append(unknown)
+        return tuple(found[:MAX_SOURCES])
 
     def has_path(self, path: str) -> bool:
         """Whether the artifact has a member of that path."""
