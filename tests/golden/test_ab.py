@@ -22,11 +22,14 @@ from sparkproof.usecases.ab_report import report_ab
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
-    [("corrupts", {"corrupts": 0.3}), ("harmless", {"ties": 0.3, "tie_falls": True})],
+    [
+        ("corrupts", {"corrupts": 0.3, "behaviour": {"drafts": True}}),
+        ("harmless", {"ties": 0.3, "tie_falls": True}),
+    ],
 )
 def test_ab(name: str, wrong: dict[str, Any], tmp_path: Path, golden: Golden) -> None:
     ties = wrong.get("ties", 0.0)
-    result = run(tmp_path, arm(CONTROL, ties=ties), arm(started=5, **wrong)).result
+    result = run(tmp_path, arm(CONTROL, ties=ties), arm(started=5, **wrong), rounds=3).result
     assert result is not None
     timed = msgspec.structs.replace(
         result,

@@ -10,6 +10,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
 
 MAX_BYTES = 8 << 20
+_HINT = "save `docker inspect NAME`; of a checkpoint, name the folder or its config.json"
 _OWN_VARIABLES = (
     "VLLM_",
     "CUDA_",
@@ -75,11 +76,11 @@ def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise FormatError("no JSON", where=where, hint="save `docker inspect NAME`") from error
+        raise FormatError("no JSON", where=where, hint=_HINT) from error
     first = document[0] if isinstance(document, list) and document else document
     config = first.get("Config") if isinstance(first, dict) else None
     if not isinstance(first, dict) or not isinstance(config, dict):
-        raise FormatError("no container in it", where=where, hint="save `docker inspect NAME`")
+        raise FormatError("no container in it", where=where, hint=_HINT)
     return InspectedContainer(
         name=_text(first.get("Name")).lstrip("/"),
         image=_text(config.get("Image")) or _text(first.get("ImageName")),

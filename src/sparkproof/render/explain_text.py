@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sparkproof.core.results.explain import Explanation
 from sparkproof.render.lines import Line, Span, Style, heading, line, paragraph_of, table
+from sparkproof.render.plain_values import plain_value
 
 
 def render_explanation(result: Explanation) -> list[Line]:
@@ -16,7 +17,11 @@ def render_explanation(result: Explanation) -> list[Line]:
         for paragraph in page.body:
             lines += [row for text in paragraph.splitlines() for row in paragraph_of(text)]
             lines.append(line())
-        lines += table((Span(name, Style.DIM), value) for name, value in page.rows)
+        lines += table((Span(name, Style.DIM), _plain(name, value)) for name, value in page.rows)
         if page.see:
             lines.append(line(Span("  see  ", Style.DIM), ", ".join(page.see)))
     return lines
+
+
+def _plain(name: str, value: str) -> str:
+    return plain_value(value) if name == "default" else value

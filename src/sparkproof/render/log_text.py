@@ -7,7 +7,7 @@ from sparkproof.core.results.log import BootView, LogResult
 from sparkproof.core.text import shorten
 from sparkproof.core.units import format_bytes, plural
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
-from sparkproof.render.log_values import name_and_value, plain_value
+from sparkproof.render.plain_values import name_and_value, plain_value
 
 _OUTCOME_STYLE = {
     Outcome.SERVING: Style.GOOD,

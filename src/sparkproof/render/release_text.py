@@ -15,6 +15,7 @@ from sparkproof.core.results.release import (
     ReleaseResult,
 )
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
+from sparkproof.render.plain_values import plain_default
 
 _DEVICE = {
     DeviceAnswer.YES: Style.GOOD,
@@ -102,19 +103,26 @@ def _options(result: ReleaseResult) -> list[Line]:
 
 
 def _option(item: Option, life: str) -> tuple[Cell, ...]:
+    """Names, then type, default, life and values in one cell: no page holds them side by side."""
     other = " ".join(n for n in item.names if n != item.flag and n not in item.negative)
-    kind = item.value if item.arity in ("one", "none") else f"{item.value} ({item.arity})"
+    kind = "switch" if item.arity == "none" else item.value
+    if item.arity not in ("one", "none"):
+        kind += f" ({item.arity})"
+    default = item.computed or ("" if item.default is None else plain_default(item.default))
     values = ", ".join(item.choices[:8]) + (" …" if len(item.choices) > 8 else "")
-    default = item.computed or ("" if item.default is None else repr(item.default))
-    note = Span(item.deprecated, Style.WARN) if item.deprecated else Span(values, Style.DIM)
-    return (item.flag, other, kind, default, life, note)
+    told = (kind, f"default {default}" if default else "", life)
+    notes = (Span(item.deprecated, Style.WARN), Span(values, Style.DIM))
+    parts = [Span("; ".join(filter(None, told)))]
+    for note in filter(lambda span: span.text, notes):
+        parts += [Span("  "), note]
+    return (f"{item.flag} {other}".rstrip(), tuple(parts))
 
 
 def _env(result: ReleaseResult) -> list[Line]:
     rows = (
         (
             item.name,
-            "" if item.default is None else repr(item.default),
+            "" if item.default is None else plain_default(item.default),
             result.lives.get(item.name, ""),
             item.deprecated,
         )

@@ -163,7 +163,7 @@ def _branch(
 def _report(
     device: Hardware, columns: Sequence[_Column], subjects: Sequence[Subject]
 ) -> Report[SelectResult]:
-    names = _names([column.selection.name for column in columns])
+    names = name_columns([column.selection.name for column in columns])
     verdict = fold(c.verdict for column in columns for c in column.criteria)
     several = len(columns) > 1
     told = zip(names, columns, strict=True)
@@ -192,7 +192,7 @@ def _report(
     )
 
 
-def _names(given: Sequence[str]) -> list[str]:
+def name_columns(given: Sequence[str]) -> list[str]:
     """Names that tell the columns apart, short enough for a table."""
     paths = [_named_parts(name) for name in given]
     for parts in (1, 2, 3):

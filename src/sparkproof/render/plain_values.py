@@ -1,4 +1,4 @@
-"""Values of a log as a person writes them: no Python spelling, no digits that mean nothing."""
+"""Values as a person writes them: no Python spelling, no digits that mean nothing."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def plain_value(text: str) -> str:
         return _spelled(ast.literal_eval(text))
     except _TROUBLE:
         return text
+
+
+def plain_default(value: object) -> str:
+    """A default as it would be typed; an empty text in quotes, so that it can be seen."""
+    return '""' if value == "" else _spelled(value)
 
 
 def _spelled(value: object) -> str:

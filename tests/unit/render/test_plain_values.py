@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkproof.render.log_values import name_and_value, plain_value
+from sparkproof.render.plain_values import name_and_value, plain_default, plain_value
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,10 @@ def test_units_stand_behind_numbers() -> None:
     )
     assert name_and_value("utilization", 0.9184) == ("utilization", "0.9184")
     assert name_and_value("world_size", 1) == ("world size", "1")
+
+
+def test_a_default_is_shown_as_it_would_be_typed() -> None:
+    assert plain_default("auto") == "auto"
+    assert plain_default("") == '""'
+    assert plain_default(None) == "none"
+    assert plain_default([1, 2]) == "1, 2"
