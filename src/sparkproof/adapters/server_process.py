@@ -36,6 +36,12 @@ def find_server(address: str, proc: Path = _PROC) -> int:
 
 def look_at(pid: int, proc: Path = _PROC) -> Family | None:
     """The process and its children; None where it is gone."""
+    family = family_of(pid, proc)
+    return Family(len(family), sum(family.values()) * _PAGE_BYTES) if family else None
+
+
+def family_of(pid: int, proc: Path = _PROC) -> dict[int, int]:
+    """Resident pages of a process and of each of its children; empty where it is gone."""
     children: dict[int, list[int]] = {}
     pages: dict[int, int] = {}
     for folder in proc.glob("[0-9]*"):
@@ -47,15 +53,14 @@ def look_at(pid: int, proc: Path = _PROC) -> Family | None:
             number = int(folder.name)
             children.setdefault(int(fields[1]), []).append(number)
             pages[number] = int(fields[21])
-    if pid not in pages:
-        return None
-    family, todo = set[int](), [pid]
+    family: dict[int, int] = {}
+    todo = [pid] if pid in pages else []
     while todo:
         one = todo.pop()
         if one not in family:
-            family.add(one)
+            family[one] = pages[one]
             todo += children.get(one, [])
-    return Family(len(family), sum(pages[one] for one in family) * _PAGE_BYTES)
+    return family
 
 
 def _listening(port: int, proc: Path) -> list[str]:
