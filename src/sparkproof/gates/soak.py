@@ -55,8 +55,13 @@ def _text(result: SoakResult) -> _One:
         return Criterion(name, Verdict.FAIL, message), finding
     if not result.ok:
         return Criterion(name, Verdict.SKIPPED, "nothing was answered"), None
-    if not result.sound_alone:
-        message = "answers did not look like text even when asked alone, so none was judged"
+    asked = result.plan.alone - len(result.not_taken)
+    unsound = asked - len(result.sound_alone)
+    if not result.sound_alone or 2 * unsound > asked:
+        message = (
+            f"{unsound} of {asked} answers did not look like text even when asked alone, "
+            "so nothing like them was judged"
+        )
         unclear = Criterion(name, Verdict.INCONCLUSIVE, message)
         return unclear, make_finding("soak/not-text-alone", message)
     lost = result.probes - result.held

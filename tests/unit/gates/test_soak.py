@@ -351,3 +351,15 @@ def test_a_server_that_tells_nothing_is_not_taken_for_one_without_preemption() -
     assert verdict is Verdict.INCONCLUSIVE
     assert answers["soak/streams"] is answers["soak/alone"] is Verdict.SKIPPED
     assert "soak/no-preemption" in rules
+
+
+@pytest.mark.parametrize(("sound", "verdict"), [(1, Verdict.INCONCLUSIVE), (2, Verdict.PASS)])
+def test_a_few_short_answers_that_look_like_text_do_not_speak_for_the_rest(
+    sound: int, verdict: Verdict
+) -> None:
+    result = msgspec.structs.replace(
+        result_of(*sound_run(preemptions=1.0)),
+        plan=msgspec.structs.replace(PLAN, alone=4),
+        sound_alone=("count", "week")[:sound],
+    )
+    assert judged(result)[0] is verdict
