@@ -27,6 +27,16 @@ def surface() -> ReleaseSurface:
         ("--max-modl-len 65536", [RULES["unknown"]]),
         ("--max-model-len", [RULES["missing"]]),
         ("--max-model-len many", ["release/bad-value"]),
+        ("--kv-cache-dtype fp4", ["release/bad-value"]),
+        (
+            '--speculative-config {"method":"mtp","num_speculative_token":3}',
+            ["release/unknown-field"],
+        ),
+        ('--speculative-config {"method":"mtp","num-speculative-tokens":3}', []),
+        ('--compilation-config {"cudagraph_mode":"full"}', []),
+        ('--compilation-config {"cudagraph_mode":"fulll"}', ["release/unknown-field"]),
+        ('--kernel-config {"moe_backend":"Marlin"}', []),
+        ('--hf-overrides {"whatever":1}', []),
     ],
 )
 def test_what_the_parser_would_refuse(surface: ReleaseSurface, args: str, rules: list[str]) -> None:

@@ -95,6 +95,38 @@ def test_attention_sinks_leave_few_backends(tmp_path: Path) -> None:
     assert refused["FLASH_ATTN"].startswith("attention sinks not supported")
 
 
+def test_a_pick_that_hangs_on_the_network_names_the_function(tmp_path: Path) -> None:
+    checkpoint = written(tmp_path, GPT_OSS)
+    open_pick = pick(checkpoint, "attention-kernel")
+    assert open_pick.selected == ""
+    assert open_pick.reason.startswith("depends on has_nvidia_artifactory(): ")
+    avoided = pick(checkpoint, "attention-kernel", "--attention-backend", "triton_attn")
+    refused = pick(checkpoint, "attention-kernel", "--attention-config.use_trtllm_attention", "0")
+    assert (avoided.selected, refused.selected) == ("TRITON_ATTN", "TRITON_ATTN")
+
+
+def test_a_box_with_the_kernels_settles_it(tmp_path: Path) -> None:
+    box = Box(nvcc=True, ninja=True, packages={"flashinfer-cubin": "0.7.2"})
+    deployment = Deployment(checkpoint=str(written(tmp_path, GPT_OSS)), box=box, name="x")
+    report = select([deployment], vllm="0.33.0", offline=True)
+    assert "deliver/not-examined" not in {item.rule for item in report.findings if item.remedy}
+    assert report.result is not None
+    (branch,) = report.result.columns[0].branches
+    proofs = {item.proof.subject: item.proof.prediction for item in branch.layers}
+    found = proofs["attention-kernel"]
+    assert found is not None
+    assert found.selected == "FLASHINFER"
+
+
+def test_a_question_to_the_network_comes_with_both_ways_out(tmp_path: Path) -> None:
+    box = Box(nvcc=True, ninja=True)
+    deployment = Deployment(checkpoint=str(written(tmp_path, GPT_OSS)), box=box, name="x")
+    found = select([deployment], vllm="0.33.0", offline=True).findings
+    (told,) = [item.remedy for item in found if "has_nvidia_artifactory" in item.message]
+    assert "flashinfer-cubin under [box.packages]" in told
+    assert "--attention-backend TRITON_ATTN" in told
+
+
 @pytest.mark.parametrize("release", ["0.24.0", "0.33.0"])
 def test_latent_attention_has_an_order_of_its_own(tmp_path: Path, release: str) -> None:
     found = pick(written(tmp_path, LATENT), "attention-kernel", release=release)
