@@ -21,7 +21,7 @@ from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.server_port import Ask, Failure, Reply
 from sparkproof.load.observe import read_stream
 from sparkproof.testing import upstream
-from sparkproof.testing.openai_server import OpenAIServer
+from sparkproof.testing.openai_server import LineFaults, OpenAIServer
 from sparkproof.testing.proxy import FaultProxy
 from sparkproof.testing.stand_in import StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
@@ -206,6 +206,14 @@ def test_no_answer_is_kept_beyond_bounds(
         (reply,) = send(proxy.url, post())
     assert reply.status == 502
     assert "more than 50 bytes" in json.loads(reply.body)["error"]["message"]
+
+
+def test_an_event_without_end_is_cut(fault_proxy: Start) -> None:
+    with OpenAIServer(StandIn(), LineFaults(endless=True)) as server:
+        proxy = fault_proxy(server.url, "drop-version")
+        (reply,) = send(proxy.url, streamed())
+    assert reply.failure is Failure.DROPPED
+    assert reply.body == b""
 
 
 @pytest.mark.parametrize(
