@@ -44,6 +44,7 @@ def run(folder: Path, *ports: ServerPort, **wishes: Any) -> Report[AbResult]:
         **{
             "cells": tuple(make_cells((1, 2), warm=False)),
             "prompts": 12,
+            "rounds": 2,
             "speed": False,
             "records": folder,
             **wishes,

@@ -316,6 +316,12 @@ def test_a_scorer_that_throws_is_one_error_with_its_task(tmp_path: Path, program
     assert "--resume" in caught.value.hint
 
 
+def test_a_server_that_no_task_fits_into_is_refused(tmp_path: Path) -> None:
+    short: dict[str, Any] = {"behaviour": {"max_model_len": 80}}
+    with pytest.raises(UsageError, match="no bundled task fits"):
+        run(tmp_path, arm(CONTROL, **short), arm(started=5, **short))
+
+
 def test_arms_that_make_no_comparison_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to compare with"):
         run(tmp_path, arm(CONTROL))

@@ -64,7 +64,7 @@ def make_model(environment: Path, folder: Path, steps: int) -> Path:
         env={**os.environ, **QUIET},
         check=True,
         capture_output=True,
-        timeout=600,
+        timeout=1800,
     )
     return folder
 

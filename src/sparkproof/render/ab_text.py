@@ -62,6 +62,14 @@ def _treatment(result: AbResult, treatment: Treatment) -> list[Line]:
         lines += [line(), *table(rows, right=frozenset({2, 4}))]
     if treatment.reason:
         lines += [line(), line(f"  {treatment.reason}")]
+    one, two = (result.arms[n].identities.derived for n in (0, treatment.arm))
+    told = [
+        (Span(role, Style.DIM), one.get(role, "not told"), two.get(role, "not told"))
+        for role in sorted({*one, *two})
+        if one.get(role) != two.get(role)
+    ]
+    if told:
+        lines += [line(), *table([_dim("as the servers tell", "control", name), *told])]
     return lines
 
 

@@ -243,6 +243,11 @@ class AbWork:
             for task in bundled_tasks(2 * count + 24, form=form)
             if (takes[1] or not task.tools) and fits(task)
         ]
+        if not found:
+            raise UsageError(
+                f"no bundled task fits into the {control.name}'s length",
+                hint="--tasks FILE.jsonl brings shorter ones",
+            )
         if not takes[1]:
             self._say("no tool calls are asked for: the control refuses them")
         return tuple(found[:count])
@@ -265,7 +270,6 @@ class AbWork:
             aa=wish.aa,
             one_url=self._one_url,
             differ=wish.differ,
-            scorer_command=wish.scorer_command,
             nonce=secrets.token_hex(6),
         )
 
@@ -275,8 +279,7 @@ class AbWork:
             return Journal.create(folder, "ab", plan)
         path = find_journal(folder, "ab", self._wish.resume)
         old = msgspec.json.decode(read_head(path).plan, type=AbPlan)
-        fixed = msgspec.structs.replace(plan, nonce=old.nonce, scorer_command=old.scorer_command)
-        if fixed != old:
+        if msgspec.structs.replace(plan, nonce=old.nonce) != old:
             raise UsageError(
                 f"{path.name} was begun with another plan",
                 hint="go on with the arguments that it was begun with",

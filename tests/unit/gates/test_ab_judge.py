@@ -166,6 +166,7 @@ def test_what_would_have_been_seen_follows_from_the_pairs() -> None:
     assert treatment.detectable == pytest.approx(1 - 0.1 ** (1 / 20), rel=1e-3)
     scored, _ = judged(plan=msgspec.structs.replace(PLAN, differ=("checkpoint",)))
     assert scored.detectable is not None
+    assert treatment.detectable is not None
     assert scored.detectable > 2 * treatment.detectable  # the sign test needs several
 
 

@@ -57,7 +57,6 @@ class AbPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     aa: bool = False
     one_url: bool = False
     differ: tuple[str, ...] = ()
-    scorer_command: str = ""
     nonce: str = ""
 
     def round_of(self, task: int) -> int:
