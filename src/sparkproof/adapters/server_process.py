@@ -34,6 +34,14 @@ def find_server(address: str, proc: Path = _PROC) -> int:
     return min((pid for pid in found if pid), default=0)
 
 
+def name_of(pid: int, proc: Path = _PROC) -> str:
+    """What the system calls a process; "" where it is none, or another user's."""
+    try:
+        return (proc / str(pid) / "comm").read_text("utf-8", "replace").strip() if pid else ""
+    except OSError:
+        return ""
+
+
 def look_at(pid: int, proc: Path = _PROC) -> Family | None:
     """The process and its children; None where it is gone."""
     family = family_of(pid, proc)

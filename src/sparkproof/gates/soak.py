@@ -117,6 +117,8 @@ def _log(result: SoakResult) -> _One:
     name, log = "soak/log", result.log
     if log is None:
         return Criterion(name, Verdict.SKIPPED, "no log was given"), None
+    if not log.followed:
+        return Criterion(name, Verdict.SKIPPED, f"{log.name} is read when something fails"), None
     if not log.errors:
         return Criterion(name, Verdict.PASS, f"{log.name}: {log.new_bytes} bytes, no errors"), None
     message = f"{log.errors} lines of {log.name} tell of errors"

@@ -36,11 +36,12 @@ def judge_alive(result: SoakResult) -> tuple[Criterion, Finding | None]:
 
 def is_dead(result: SoakResult) -> bool:
     """Whether the engine died, or the whole server."""
-    if any(f.outcome in _FATAL for f in result.failures):
+    if any(f.outcome in _FATAL for f in result.failures) or result.ending is Ending.GONE:
         return True
     if result.process is not None and result.process.gone:
         return True
-    return result.health != 200 and bool(result.failures)
+    looked = result.ending in (Ending.DONE, Ending.STUCK)
+    return looked and result.snapshot.healthy == 200 and result.health != 200
 
 
 def death_began(result: SoakResult) -> FailureSeen | None:

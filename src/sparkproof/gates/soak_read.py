@@ -16,6 +16,7 @@ from sparkproof.gates.soak_mix import Request
 from sparkproof.load.observe import read_stream
 
 _KEPT = 240
+_MOST_TOKENS = 1 << 40
 _ILLEGAL = re.compile(r"illegal memory access|illegal address", re.IGNORECASE)
 _LONGEST_PERIOD = 12
 _SHORTEST_LOOP = 24
@@ -74,12 +75,17 @@ def read_reply(
         streamed=request.streamed,
         shared=request.shared,
         ttft_s=round(said.ttft_s, 6),
-        prompt_tokens=said.prompt_tokens,
-        completion_tokens=said.completion_tokens,
-        cached_tokens=said.cached_tokens,
+        prompt_tokens=_count(said.prompt_tokens),
+        completion_tokens=_count(said.completion_tokens),
+        cached_tokens=_count(said.cached_tokens),
         sound=not fault,
         held=bool(re.search(question.holds, said.text)) if question and said.whole else None,
     )
+
+
+def _count(told: int) -> int:
+    """A number of tokens as a server may tell it; -1 for what is none."""
+    return told if 0 <= told < _MOST_TOKENS else -1
 
 
 def _said(reply: Reply) -> Said:

@@ -64,9 +64,9 @@ def _beside(result: SoakResult) -> list[Line]:
     if process is not None and process.first_rss_bytes >= 0:
         first, last = process.first_rss_bytes / _GIB, process.last_rss_bytes / _GIB
         gone = ", gone at the end" if process.gone else ""
-        rows.append(
-            ("server", f"process {process.pid}: {first:.2f} GiB resident, then {last:.2f}{gone}")
-        )
+        name = f" ({process.name})" if process.name else ""
+        size = f"{first:.2f} GiB resident, then {last:.2f}{gone}"
+        rows.append(("server", f"process {process.pid}{name}: {size}"))
     for number, session in enumerate(result.sessions[:-1], 1):
         done = result.sessions[number].done
         how = f"{session.ending.value} after {session.seconds:.0f} s, {done} requests done"

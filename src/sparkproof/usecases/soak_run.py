@@ -173,13 +173,14 @@ class SoakRun:
         self.tally.take(record)
 
     def _status(self) -> str:
-        tally = self.tally
-        whole = f" of {self._plan.last}" if self._plan.last else ""
+        tally, plan = self.tally, self._plan
+        whole = f" of {plan.last}" if plan.last else ""
+        over = f" of {plan.duration_s:.0f}" if plan.duration_s else ""
         kv = "" if tally.kv_usage is None else f", KV peak {tally.kv_usage:.0%}"
         return (
             f"{tally.requests}{whole} requests, {self._in_flight} in flight, "
             f"{tally.preemptions:.0f} preemptions{kv}, {tally.failed} failed, "
-            f"{tally.seconds:.0f} s"
+            f"{tally.seconds:.0f}{over} s"
         )
 
 

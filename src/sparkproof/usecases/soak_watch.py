@@ -11,7 +11,7 @@ import msgspec
 
 from sparkproof.adapters.log_sources import open_log
 from sparkproof.adapters.log_tail import LogTail
-from sparkproof.adapters.server_process import find_server, look_at
+from sparkproof.adapters.server_process import find_server, look_at, name_of
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.observations.soak_run import WatchRecord
 from sparkproof.core.results.log import Cause
@@ -32,6 +32,7 @@ class Watch:
         self._port = port
         self._session = Session(port)
         self.pid = pid or find_server(port.name)
+        self._name = name_of(self.pid)
         self._log = log
         self._tail = _tail_of(log)
         self.gone = False
@@ -70,6 +71,7 @@ class Watch:
         first, last, peak = rss
         return ProcessSeen(
             pid=self.pid,
+            name=self._name,
             first_rss_bytes=first,
             last_rss_bytes=last,
             peak_rss_bytes=peak,
@@ -88,6 +90,7 @@ class Watch:
         return LogSeen(
             name=name,
             new_bytes=tail.new_bytes if tail else 0,
+            followed=tail is not None,
             errors=tail.errors if tail else 0,
             first_error=tail.first_error if tail else "",
             cause=cause,

@@ -19,6 +19,7 @@ from sparkproof.core.observations.soak_run import (
     Record,
     SessionRecord,
     SoakPlan,
+    WatchRecord,
 )
 from sparkproof.core.results.log import Cause
 from sparkproof.core.results.soak import LogSeen, ProcessSeen, SoakResult
@@ -32,7 +33,10 @@ from sparkproof.gates.soak_read import loop_of, read_reply
 
 CACHE = {"kv_cache_size_tokens": "5120", "block_size": "128"}
 SNAPSHOT = ServerSnapshot(
-    address="http://x", models=(Served("tiny", 1024),), counts=EngineCounts(cache=CACHE)
+    address="http://x",
+    healthy=200,
+    models=(Served("tiny", 1024),),
+    counts=EngineCounts(cache=CACHE),
 )
 LONG = msgspec.structs.replace(
     PLAN,
@@ -311,6 +315,14 @@ def test_a_dead_server_is_told_with_the_request_and_the_log_s_cause() -> None:
     assert findings[0].rule == "soak/engine-dead"
 
 
+def test_a_server_that_stops_answering_at_the_very_end_is_dead() -> None:
+    silent = msgspec.structs.replace(look(39.5), health=0, counts=None)
+    *most, last, end = sound_run()
+    assert "soak/engine-dead" in judged(result_of(*most, last, silent, end))[1]
+    stopped = EndRecord(at=40.0, ending=Ending.INTERRUPTED)
+    assert "soak/engine-dead" not in judged(result_of(*most, last, silent, stopped))[1]
+
+
 def test_a_process_that_is_gone_is_dead_whatever_else_answers() -> None:
     process = ProcessSeen(pid=7, first_rss_bytes=1, last_rss_bytes=1, peak_rss_bytes=1, gone=True)
     assert "soak/engine-dead" in judged(result_of(*sound_run(), process=process))[1]
@@ -344,7 +356,10 @@ def test_warnings_pass_with_their_findings() -> None:
 
 
 def test_a_server_that_tells_nothing_is_not_taken_for_one_without_preemption() -> None:
-    run = [r for r in sound_run() if not hasattr(r, "counts")]
+    run = [
+        msgspec.structs.replace(r, counts=None) if isinstance(r, WatchRecord) else r
+        for r in sound_run()
+    ]
     verdict, rules, answers = judged(
         result_of(*run, plan=msgspec.structs.replace(PLAN, preempt=True))
     )

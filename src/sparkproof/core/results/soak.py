@@ -110,12 +110,17 @@ class SessionSeen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ProcessSeen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The server's process and its children; memory is resident, first and last seen."""
+    """The server's process and its children; memory is resident, first and last seen.
+
+    Attributes:
+        name: as the system calls it; a proxy's where one listens in the server's place.
+    """
 
     pid: int
-    first_rss_bytes: int
-    last_rss_bytes: int
-    peak_rss_bytes: int
+    name: str = ""
+    first_rss_bytes: int = -1
+    last_rss_bytes: int = -1
+    peak_rss_bytes: int = -1
     gone: bool = False
 
 
@@ -123,6 +128,7 @@ class LogSeen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What the server's log gained.
 
     Attributes:
+        followed: while the soak ran; else it was read once, if something failed.
         errors: lines that say ERROR, CRITICAL, or begin a traceback.
         first_error: the first of them.
         cause: what the log says of a failure.
@@ -131,6 +137,7 @@ class LogSeen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     name: str
     new_bytes: int
+    followed: bool = True
     errors: int = 0
     first_error: str = ""
     cause: Cause | None = None
