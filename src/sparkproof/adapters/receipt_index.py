@@ -18,12 +18,12 @@ from sparkproof.core.receipt import Receipt
 from sparkproof.core.results.receipts import ReceiptRow
 
 NAME = "index.sqlite3"
-_VERSION = 1
+_VERSION = 2
 _TABLE = """
 create table if not exists receipts (
   file text primary key, size integer not null, changed integer not null,
   hash text not null, command text not null, created_at text not null,
-  verdict text not null, summary text not null, trouble text not null
+  verdict text not null, summary text not null, inputs text not null, trouble text not null
 )"""
 _COLUMNS = "file, hash, command, created_at, verdict, summary"
 
@@ -60,6 +60,23 @@ class ReceiptIndex:
         rows = tuple(ReceiptRow(*map(str, row)) for row in found)
         broken = self._base.execute("select file, trouble from receipts where trouble <> ''")
         return rows, tuple(FormatError(str(why), where=str(file)) for file, why in broken)
+
+    def of_input(self, role: str, digest: str) -> tuple[ReceiptRow, ...]:
+        """Receipts that were made of one input, in the order they were written.
+
+        Args:
+            role: e.g. ``deployment``; `digest` as the receipt notes it.
+
+        Raises:
+            UnreachableError: the store can't be listed.
+        """
+        self._take_in()
+        found = self._base.execute(
+            f"select {_COLUMNS} from receipts "  # noqa: S608 - ours
+            "where trouble = '' and json_extract(inputs, ?) = ? order by file",
+            (f'$."{role}"', digest),
+        )
+        return tuple(ReceiptRow(*map(str, row)) for row in found)
 
     def _open(self) -> sqlite3.Connection:
         for place in (str(self._path), ":memory:"):
@@ -115,13 +132,15 @@ class ReceiptIndex:
             _, receipt = self._store.find(name)
             told = (*_told(receipt), "")
         except FormatError as error:
-            told = ("", "", "", "", "", error.reason or error.message)
+            told = ("", "", "", "", "", "{}", error.reason or error.message)
         values = (name, size, changed, *told)
         marks = ", ".join("?" * len(values))
         self._base.execute(f"insert or replace into receipts values ({marks})", values)  # noqa: S608
 
 
-def _told(receipt: Receipt) -> tuple[str, str, str, str, str]:
+def _told(receipt: Receipt) -> tuple[str, str, str, str, str, str]:
+    inputs = msgspec.json.encode(receipt.inputs).decode()
     report = msgspec.json.decode(receipt.report)
     summary = str(report.get("summary", "")) if isinstance(report, dict) else ""
-    return receipt.hash, receipt.command, receipt.created_at, receipt.verdict.value, summary
+    verdict = receipt.verdict.value
+    return receipt.hash, receipt.command, receipt.created_at, verdict, summary, inputs

@@ -12,6 +12,7 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 from sparkproof.render.page import page_width
 from sparkproof.render.report_text import VERDICT_STYLE
+from sparkproof.render.shown_text import render_shown
 from sparkproof.render.walk_text import layer_name, render_walk
 
 _KNOWN_PLACES = ("config.json: ", "quantization_config.")
@@ -28,6 +29,7 @@ def render_proof(result: ProofResult, *, verbose: bool = False) -> list[Line]:
         line(),
         heading("deliver", _delivered_to(result)),
         *(item for branch in result.branches for item in _deliver(branch)),
+        *render_shown(result.shown),
         *_boot_log(result),
         *_alternatives(result),
     ]

@@ -46,7 +46,7 @@ def stated_identities(
         chosen["environment"] = " ".join(f"{k}={v}" for k, v in sorted(environment.items()))
         if deployment.artifact:
             chosen["artifact"] = deployment.artifact
-        if content := _checkpoint_digest(deployment.checkpoint):
+        if content := checkpoint_digest(deployment.checkpoint):
             contents["checkpoint"] = content
     return Identities(chosen, derived, contents)
 
@@ -63,7 +63,7 @@ def derived_identities(snapshot: ServerSnapshot, model: str, *, speculates: bool
     return {name: value for name, value in found.items() if value}
 
 
-def _checkpoint_digest(reference: str) -> str:
+def checkpoint_digest(reference: str) -> str:
     """Digest of the checkpoint's configuration, where it lies on this machine."""
     if not is_there(Path(reference)):
         return ""

@@ -114,6 +114,24 @@ class LogComparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[Agreement, ...]
 
 
+class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a live server showed before: a receipt of this store about the same thing.
+
+    Attributes:
+        command: the gate that asked it, e.g. ``smoke``.
+        created_at: RFC 3339, UTC.
+        receipt: its digest.
+        same: what is the same: ``deployment``, or ``checkpoint, artifact and choices``.
+    """
+
+    command: str
+    verdict: Verdict
+    created_at: str
+    receipt: str
+    summary: str
+    same: str
+
+
 class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was seen, what will be selected, whether it is delivered.
 
@@ -124,6 +142,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         toolkit: CUDA toolkit that built the artifact's device code, e.g. ``13.0.88``.
         branches: one, or two and more where the box was left unstated.
         live: the running server held against it, with ``--live``.
+        shown: what a server showed before, newest first; None where no store was asked.
     """
 
     deployment: Deployment
@@ -136,6 +155,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alternatives: tuple[Alternative, ...] = ()
     boot_log: LogComparison | None = None
     live: LiveProof | None = None
+    shown: tuple[Shown, ...] | None = None
 
     @property
     def interrupted(self) -> bool:
