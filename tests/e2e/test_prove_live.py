@@ -242,6 +242,8 @@ def test_a_server_that_is_not_there_costs_the_live_parts_alone(
             ("--live", "http://127.0.0.1:1", "--control", "127.0.0.1:1/v1"),
             b"the control arm is the server itself",
         ),
+        (("--live", "127.0.0.1:1", "--control", "--html"), b"`--html` stands where an address"),
+        (("--live", "127.0.0.1:1", "proof.html"), b"unexpected extra argument"),
         (("--live", "ftp://x"), b"is no address of a server"),
         (("--live", "http://127.0.0.1:1", "--log", "absent.log"), b"absent.log"),
     ],

@@ -22,12 +22,17 @@ from tests.live.server import vllm_environment
 
 from sparkproof.adapters.server import Server
 from sparkproof.adapters.store import ReceiptStore
+from sparkproof.core.deployment import Deployment
 from sparkproof.core.report import Report
+from sparkproof.core.results.live_proof import PartName
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.server_port import Ask
 from sparkproof.core.verdict import Verdict
 from sparkproof.load.schedule import make_plan
+from sparkproof.testing.small_vllm import write_small_wheel
 from sparkproof.usecases.bench import Arm, bench
+from sparkproof.usecases.prove_live import prove_live
+from sparkproof.usecases.prove_live_parts import LiveRequest
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.why import why
 
@@ -104,6 +109,23 @@ def test_the_same_server_asked_again_has_the_same_fingerprint(
     assert report.result is not None
     assert report.result.change is not None
     assert report.result.change.mean_nats < 0.02
+
+
+def test_a_live_proof_sees_on_the_server_what_it_predicted(sound: Live, tmp_path: Path) -> None:
+    wheel = write_small_wheel(tmp_path, version="0.32.0")
+    args = ("--max-model-len", "1024", "--block-size", "32", "--enforce-eager", *NGRAM)
+    deployment = Deployment(str(TRAINED), artifact=str(wheel), args=args, served_names=("tiny",))
+    request = LiveRequest(sound.url, quick=True, skip=("soak", "bench"))
+    result = prove_live(deployment, request).result
+    assert result is not None
+    assert result.live is not None
+    rows = {row.name.partition(" of ")[0]: row for row in result.live.matches if row.seen}
+    told = ("version", "served names", "checkpoint's folder", "max_model_len", "block size",
+            "prefix caching", "speculation", "KV tokens", "maximum concurrency")  # fmt: skip
+    assert {name: rows[name].agrees for name in told} == dict.fromkeys(told, True)
+    parts = {part.name: part.verdict for part in result.live.parts}
+    assert parts[PartName.MATCH] is Verdict.PASS
+    assert parts[PartName.SMOKE] is Verdict.PASS
 
 
 def test_drafting_is_seen_as_the_server_counts_it(sound: Live) -> None:

@@ -34,7 +34,8 @@ th{color:var(--dim);font-weight:400}td:first-child{white-space:nowrap;overflow-w
 code{font:.85em ui-monospace,monospace}
 @media print{:root{color-scheme:light;--ink:#000;--dim:#444;--page:#fff;--line:#bbb;
 --good:#156b2d;--warn:#7a5200;--bad:#a51d1d;--a:#2563a8;--b:#b4552d;--c:#3d7d4f;--d:#7b4fa3}
-body{max-width:none;margin:0;padding:0;font-size:11px}pre{font-size:9px;white-space:pre-wrap}
+html{font-size:11px}body{max-width:none;margin:0;padding:0;font-size:1rem}
+pre{font-size:.8rem;white-space:pre-wrap}
 h2{break-after:avoid}tr,figure{break-inside:avoid}a{color:inherit}
 svg rect{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
@@ -93,7 +94,7 @@ def _part(part: Part) -> tuple[str, ...]:
 
 
 def _links(result: ProofResult) -> Iterator[str]:
-    """Declare, select, deliver: one row a layer class, one table a set of assumptions."""
+    """Declare, select, deliver: a row for layer classes alike, a table a set of assumptions."""
     head = ("", "layers", "declared", "selected", "delivered")
     for branch in result.branches:
         told = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in branch.assumptions.items())
@@ -102,16 +103,15 @@ def _links(result: ProofResult) -> Iterator[str]:
 
 
 def _link_rows(branch: Branch) -> Iterator[tuple[str, ...]]:
+    alike: dict[tuple[str, ...], list[str]] = {}
     for layer in branch.layers:
         warned = layer.warning and layer.verdict is Verdict.PASS
         word = _word("warn", "warn") if warned else _verdict(layer.verdict)
-        yield (
-            word,
-            safe(layer_name(layer)),
-            safe(layer.scheme),
-            safe(_selected(layer)),
-            "<br>".join(_delivered(layer)),
-        )
+        delivered = "<br>".join(_delivered(layer))
+        key = (word, safe(layer.scheme), safe(_selected(layer)), delivered)
+        alike.setdefault(key, []).append(layer_name(layer))
+    for (word, *rest), names in alike.items():
+        yield (word, safe(", ".join(dict.fromkeys(names))), *rest)
 
 
 def _selected(layer: LayerProof) -> str:

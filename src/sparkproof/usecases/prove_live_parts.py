@@ -54,6 +54,12 @@ def refuse_addresses(request: LiveRequest) -> None:
     Raises:
         UsageError: before anything is looked at.
     """
+    for text in (request.address, request.control):
+        if text.startswith("-"):
+            raise UsageError(
+                f"`{text}` stands where an address of a server is meant",
+                hint="e.g. --live http://127.0.0.1:8000",
+            )
     address = server_address(request.address)
     if request.control and server_address(request.control) == address:
         raise UsageError(

@@ -135,6 +135,11 @@ def _compared(result: AbResult) -> Iterator[str]:
         yield f"ab: {told}{power}"
 
 
+def _compares(live: LiveProof) -> bool:
+    """The control arm was asked, and not refused at the door."""
+    return bool(live.ab and live.ab.result and live.ab.result.treatments)
+
+
 def _measured(result: BenchResult) -> Iterator[str]:
     for summary in result.cells:
         cell = result.plan.cells[summary.cell]
@@ -151,7 +156,8 @@ def _measured(result: BenchResult) -> Iterator[str]:
 
 def _not_exercised(live: LiveProof) -> Iterator[str]:
     for part in live.parts:
-        if part.verdict is Verdict.SKIPPED:
+        refused = part.name is PartName.AB and live.ab is not None and not _compares(live)
+        if part.verdict in (Verdict.SKIPPED, Verdict.ERROR) or refused:
             yield f"{part.name}: {part.summary}"
     for name in PartName:
         report = live.report(name)

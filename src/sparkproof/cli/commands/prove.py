@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparkproof.cli.after_dashes import SplitCommand, after_dashes
 from sparkproof.cli.options import offline_option, output_options
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ _PAGE = click.Path(path_type=Path, dir_okay=False)
 _SKIPPABLE = click.Choice(["soak", "ab", "bench"])
 
 
-@click.command("prove")
-@click.argument("deployment")
-@click.argument("vllm_args", nargs=-1, type=click.UNPROCESSED)
+@click.command("prove", cls=SplitCommand)
+@click.argument("deployment", metavar="DEPLOYMENT [-- VLLM_ARGS]")
 @click.option("--checkpoint", default="", metavar="REF", help="In place of the deployment's.")
 @click.option("--artifact", default="", metavar="REF", help="Wheel, requirement or folder.")
 @click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
@@ -132,4 +132,6 @@ def _deployment(
 ) -> Deployment:
     from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
 
-    return gather_deployment(deployment, box={"nvcc": nvcc, "ninja": ninja}, **parts)
+    return gather_deployment(
+        deployment, vllm_args=after_dashes(), box={"nvcc": nvcc, "ninja": ninja}, **parts
+    )
