@@ -41,7 +41,7 @@ def render_frame(
     if report.error is not None:
         return render_error(report)
     silent = not judges and report.verdict in (Verdict.PASS, Verdict.SKIPPED)
-    lines = [line(report.summary) if silent else _verdict_line(report)]
+    lines = [line(report.summary)] if silent else _verdict_lines(report)
     lines += render_findings(report.findings, verbose=verbose)
     steps = _new_steps(report, verbose=verbose)
     lines += [line(Span("next", Style.STRONG), Verbatim(f"  {step}")) for step in steps]
@@ -74,12 +74,15 @@ def render_error(report: Report[Any]) -> list[Line]:
     return lines
 
 
-def _verdict_line(report: Report[Any]) -> Line:
+def _verdict_lines(report: Report[Any]) -> list[Line]:
+    """The verdict and its summary; a summary of both ways has a line for each."""
     warnings = sum(1 for f in report.findings if f.severity is Severity.WARNING)
     word = report.verdict.value.upper()
     if report.verdict is Verdict.PASS and warnings:
         word += f" with {warnings} warning{'s' if warnings > 1 else ''}"
-    return line(Span(word, VERDICT_STYLE[report.verdict]), f"  {report.summary}")
+    first, *rest = report.summary.split(" | ")
+    lines = [line(Span(word, VERDICT_STYLE[report.verdict]), f"  {first}")]
+    return lines + [line(f"{' ' * len(word)}  {way}") for way in rest]
 
 
 def render_findings(findings: Iterable[Finding], *, verbose: bool = False) -> list[Line]:

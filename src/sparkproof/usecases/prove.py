@@ -20,7 +20,7 @@ from sparkproof.core.ports import Progress
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.redaction import redact_arguments, redact_environment
 from sparkproof.core.report import Report
-from sparkproof.core.results.proof import Alternative, Branch, ProofResult
+from sparkproof.core.results.proof import Alternative, Branch, ProofResult, Shown
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
@@ -43,7 +43,7 @@ from sparkproof.usecases.prove_arguments import (
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_log import with_log
-from sparkproof.usecases.prove_summary import criteria_of, summarize
+from sparkproof.usecases.prove_summary import criteria_of, passes_with, summarize
 from sparkproof.usecases.prove_surroundings import (
     find_ignored_variables,
     find_other_platform,
@@ -51,6 +51,7 @@ from sparkproof.usecases.prove_surroundings import (
     find_unread_release,
 )
 from sparkproof.usecases.reported import find_reports, reported_criterion
+from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_criteria
 
 
 def prove(
@@ -73,7 +74,7 @@ def prove(
         UsageError: the deployment is wrong as written.
         UnreachableError, FormatError: a part of it can't be looked at.
     """
-    progress = progress or NoProgress()
+    progress, given = progress or NoProgress(), deployment
     if not deployment.artifact:
         raise UsageError("the deployment names no artifact", hint="e.g. --artifact vllm==0.33.0")
     device = find_device(deployment.device)
@@ -98,9 +99,22 @@ def prove(
     deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
     look = seen.look_at(checkpoint.profile, deployment.env)
     report = _report(deployment, device, (subject, checkpoint.subject), seen, look)
+    if store is not None:
+        report = _with_shown(report, find_shown(store, given))
     if log:
         report = with_log(report, log, deployment)
     return report if store is None else _with_receipt(report, store, deployment, checkpoint)
+
+
+def _with_shown(report: Report[ProofResult], found: tuple[Shown, ...]) -> Report[ProofResult]:
+    """The report with what a server showed before; none of it changes the verdict."""
+    assert report.result is not None
+    return msgspec.structs.replace(
+        report,
+        result=msgspec.structs.replace(report.result, shown=found),
+        criteria=(*report.criteria, *shown_criteria(found)),
+        findings=(*report.findings, *find_failures_shown(found)),
+    )
 
 
 def _with_receipt(
@@ -217,7 +231,7 @@ def _next_steps(
         return ()
     good = [item for item in alternatives if item.verdict is Verdict.PASS]
     if good:
-        return tuple(f"{item.change}: {item.summary}" for item in good[:2])
+        return tuple(f"it {passes_with(item.change)}" for item in good[:2])
     return tuple(item.remedy or f"`sparkproof explain {item.rule}`" for item in findings[:1])
 
 

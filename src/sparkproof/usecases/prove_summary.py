@@ -61,6 +61,12 @@ def when(branch: Branch) -> str:
     return f"if {names} {'is' if len(branch.assumptions) == 1 else 'are'} there"
 
 
+def passes_with(change: str) -> str:
+    """``passes with --moe-backend marlin``, ``passes without nvcc in the image``."""
+    joint = "" if change.startswith(("with ", "without ")) else "with "
+    return f"passes {joint}{change}"
+
+
 def _picks(branch: Branch) -> str:
     """The backends by what the operator gets; with their classes where those differ in kind."""
     picks: dict[tuple[str, str], list[str]] = {}

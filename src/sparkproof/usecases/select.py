@@ -40,7 +40,7 @@ from sparkproof.usecases.prove_arguments import (
 )
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
-from sparkproof.usecases.prove_summary import criteria_of, summarize
+from sparkproof.usecases.prove_summary import criteria_of, passes_with, summarize
 from sparkproof.usecases.prove_surroundings import (
     find_ignored_variables,
     find_sampler,
@@ -229,7 +229,7 @@ def _next_steps(
         if fold(c.verdict for c in column.criteria) not in (Verdict.PASS, Verdict.SKIPPED):
             owner = f"{name} " if len(columns) > 1 else "it "
             good = [item for item in column.selection.changes if item.verdict is Verdict.PASS]
-            steps += [f"{owner}passes with {item.change}" for item in good[:2]]
+            steps += [f"{owner}{passes_with(item.change)}" for item in good[:2]]
     rules = [item.rule for column in columns for item in column.findings]
     return tuple(steps[:_STEPS]) or tuple(f"sparkproof explain {rule}" for rule in rules[:1])
 

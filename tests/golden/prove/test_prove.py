@@ -12,7 +12,7 @@ import pytest
 
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import ProofResult
-from sparkproof.usecases import looking
+from sparkproof.usecases import code_reading, looking
 
 ROOT = Path(__file__).parents[3]
 Cli = Callable[..., tuple[int, str, str]]
@@ -67,8 +67,8 @@ WITH_JSON = {"w4a4"}
 def read_once() -> Any:
     """Each wheel's device code is read once a device: these tests are about what follows."""
     patch = pytest.MonkeyPatch()
-    for name in ("read_device_code", "read_surface"):
-        patch.setattr(looking, name, _remembering(getattr(looking, name)))
+    for module, name in ((code_reading, "read_device_code"), (looking, "read_surface")):
+        patch.setattr(module, name, _remembering(getattr(module, name)))
     yield
     patch.undo()
 
