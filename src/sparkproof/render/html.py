@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sparkproof.core.report import Report
 from sparkproof.core.text import visible
-from sparkproof.render.lines import Line, Style
+from sparkproof.render.lines import Line, Style, folded
 from sparkproof.render.report_text import render_frame
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -82,7 +82,7 @@ def made_by(report: Report[Any]) -> str:
 def lines_html(lines: Iterable[Line]) -> str:
     """Styled lines as the inside of a ``<pre>``."""
     rows = []
-    for item in lines:
+    for item in folded(lines):
         spans = (
             safe(span.text)
             if span.style is Style.PLAIN
