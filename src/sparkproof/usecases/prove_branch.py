@@ -33,6 +33,7 @@ from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.predict import predict, predict_attention
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.usecases.prove_roles import (
+    QUANTIZATION_FLAG,
     check_architecture,
     check_kv_cache,
     draft_questions,
@@ -146,11 +147,17 @@ class _Prover:
     def _quantization_flag(self) -> Iterator[LayerProof]:
         """``--quantization`` that says something else than the checkpoint: not followed."""
         wanted, declared = self._arguments.quantization, self._look.profile.quant_method
+        option = self._look.surface.option("--quantization")
+        known = option.choices if option is not None else ()
+        if wanted and known and wanted.lower() not in known:
+            reason = f"vLLM refuses: unknown quantization method `{wanted}`"
+            yield LayerProof(QUANTIZATION_FLAG, "", Verdict.FAIL, reason, ())
+            return
         if not wanted or _same_method(wanted, declared):
             return
         seen = f"the checkpoint declares {declared}" if declared else "the checkpoint has none"
         yield LayerProof(
-            subject="quantization-flag",
+            subject=QUANTIZATION_FLAG,
             scheme="",
             verdict=Verdict.INCONCLUSIVE,
             reason=f"`--quantization {wanted}` is not followed here: {seen}",

@@ -14,13 +14,19 @@ from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.backend import Means, Speed
 from sparkproof.facts.gate_questions import find_question
-from sparkproof.usecases.prove_roles import ARCHITECTURE, DRAFT_REFUSED, KV_CACHE
+from sparkproof.usecases.prove_roles import (
+    ARCHITECTURE,
+    DRAFT_REFUSED,
+    KV_CACHE,
+    QUANTIZATION_FLAG,
+)
 from sparkproof.usecases.prove_summary import when
 
 _REFUSED = {
     ARCHITECTURE: "select/unknown-architecture",
     KV_CACHE: "select/cache-format-refused",
     DRAFT_REFUSED: "select/drafter-refused",
+    QUANTIZATION_FLAG: "select/quantization-refused",
 }
 _DENSE_ORACLES = "dense/"
 _MOE_ORACLES = "moe/"
@@ -69,7 +75,7 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
         flagged = prediction.error.startswith(("argument ", "this release has no"))
         rule = "select/flag-not-accepted" if flagged else "select/nothing-left"
         yield _finding(rule, Severity.ERROR, layer, prediction.error, prediction.evidence)
-    elif layer.subject in _REFUSED:
+    elif layer.subject in _REFUSED and layer.verdict is Verdict.FAIL:
         yield _finding(_REFUSED[layer.subject], Severity.ERROR, layer, layer.reason, ())
     elif layer.verdict is Verdict.INCONCLUSIVE and not layer.deliveries:
         found = _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())

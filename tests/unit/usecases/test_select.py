@@ -198,3 +198,13 @@ def test_nothing_to_read_from_is_a_usage_error() -> None:
         select([example("w4a4"), example("w4a4", device="h200")], vllm="0.33.0")
     with pytest.raises(UsageError, match="development version"):
         select([example("w4a4")], vllm="0.27.2rc1.dev360", offline=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"), [("fp4", Verdict.FAIL), ("FP8", Verdict.INCONCLUSIVE)]
+)
+def test_a_quantization_method_that_the_release_does_not_know(value: str, verdict: Verdict) -> None:
+    report = report_of(example("w4a4", "--quantization", value))
+    assert report.verdict is verdict
+    refused = "select/quantization-refused" in {finding.rule for finding in report.findings}
+    assert refused is (verdict is Verdict.FAIL)
