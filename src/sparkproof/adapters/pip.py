@@ -24,6 +24,17 @@ from sparkproof.core.refs import redact_url, requirement_parts
 from sparkproof.core.target import Target
 
 RESOLVE_TIMEOUT_S = 900.0
+_LOOK_TIMEOUT_S = 120.0
+"""For what reads a few documents and the end of a wheel."""
+_MEMORY_BYTES = 4 << 30
+_BOUNDED = f"""
+import resource, runpy
+most = resource.getrlimit(resource.RLIMIT_AS)[1]
+bound = {_MEMORY_BYTES} if most < 0 else min(most, {_MEMORY_BYTES})
+resource.setrlimit(resource.RLIMIT_AS, (bound, most))
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""pip reads whatever an index sends; it is to run out of memory before the machine does."""
 _FAST_DEPS = "--use-feature=fast-deps"
 _FOUND = re.compile(r"Found link (?P<url>\S+?),? .*version: (?P<version>\S+)$", re.MULTILINE)
 _ENVIRONMENT = {
@@ -70,7 +81,7 @@ def run_pip(arguments: Sequence[str], timeout_s: float = RESOLVE_TIMEOUT_S) -> P
     """
     with tempfile.TemporaryDirectory(prefix="sparkproof-") as scratch:
         places = {"log": f"{scratch}/log", "report": f"{scratch}/report", "folder": f"{scratch}/t"}
-        command = [sys.executable, "-P", "-m", "pip", *(_fill(a, places) for a in arguments)]
+        command = [sys.executable, "-P", "-c", _BOUNDED, *(_fill(a, places) for a in arguments)]
         try:
             done = subprocess.run(  # noqa: S603 - a fixed program, arguments checked by callers
                 command,
@@ -165,7 +176,7 @@ def _dry_run(requirement: str, target: Target, run: PipRunner) -> PipResult:
     arguments = ["install", "--dry-run", "--quiet", "--no-deps", "--only-binary", ":all:"]
     arguments += ["--ignore-installed", "--target", "{folder}", "--log", "{log}"]
     arguments += ["--report", "{report}", *_target_arguments(target)]
-    result = run([*arguments, _FAST_DEPS, "--", requirement], RESOLVE_TIMEOUT_S)
+    result = run([*arguments, _FAST_DEPS, "--", requirement], _LOOK_TIMEOUT_S)
     if result.returncode == 2 and "fast-deps" in result.stderr:
         result = run([*arguments, "--", requirement], RESOLVE_TIMEOUT_S)
     return result

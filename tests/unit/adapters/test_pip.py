@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sparkproof.adapters import pip as pip_module
 from sparkproof.adapters.credentials import Credentials
 from sparkproof.adapters.pip import download, resolve, resolve_filename, run_pip
 from sparkproof.adapters.pip_errors import PipResult
@@ -180,6 +181,18 @@ def test_pip_is_not_taken_from_the_current_folder(
     result = run_pip(["--version"], 60)
     assert result.returncode == 0
     assert result.stdout.startswith("pip ")
+
+
+def test_pip_runs_out_of_memory_before_the_machine_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "hog.py"
+    module.write_text("import resource; print(resource.getrlimit(resource.RLIMIT_AS)[0])")
+    bounded = pip_module._BOUNDED.replace('"pip"', '"hog"')
+    monkeypatch.setattr(
+        pip_module, "_BOUNDED", f"import sys; sys.path.append({str(tmp_path)!r}){bounded}"
+    )
+    assert 0 < int(run_pip(["--version"], 60).stdout) <= 4 << 30
 
 
 def test_pip_that_hangs_or_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
