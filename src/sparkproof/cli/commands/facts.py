@@ -33,7 +33,7 @@ def list_command(kind: str | None, about: str, as_json: bool, verbose: bool) -> 
     raise SystemExit(emit(report, render_fact_list, as_json=as_json, verbose=verbose, judges=False))
 
 
-@command.command("show")
+@command.command("show", short_help="Show one claim with its history.")
 @click.argument("claim")
 @output_options
 def show_command(claim: str, as_json: bool, verbose: bool) -> None:
@@ -46,7 +46,7 @@ def show_command(claim: str, as_json: bool, verbose: bool) -> None:
     raise SystemExit(emit(report, render_fact_page, as_json=as_json, verbose=verbose, judges=False))
 
 
-@command.command("stale")
+@command.command("stale", short_help="List claims that no longer hold.")
 @click.option("--days", default=21, show_default=True, help="How old an unprobed look may be.")
 @output_options
 def stale_command(days: int, as_json: bool, verbose: bool) -> None:
@@ -61,7 +61,7 @@ def stale_command(days: int, as_json: bool, verbose: bool) -> None:
     )
 
 
-@command.command("verify")
+@command.command("verify", short_help="Put every claim to an artifact.")
 @click.option(
     "--against",
     "reference",

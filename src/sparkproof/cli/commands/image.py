@@ -49,7 +49,7 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@command.command("show", short_help="Show what is really in an image.")
 @click.argument("ref")
 @_image_options
 def show(
@@ -80,7 +80,7 @@ def show(
     raise SystemExit(emit(report, render_image, as_json=as_json, verbose=verbose))
 
 
-@command.command("diff")
+@command.command("diff", short_help="Show what changes between two images.")
 @click.argument("before")
 @click.argument("after")
 @_image_options

@@ -39,7 +39,7 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@command.command("show", short_help="Show what a release says about itself.")
 @click.argument("ref", default="")
 @vllm_option
 @click.option(
@@ -145,7 +145,7 @@ def args(
     raise SystemExit(emit(report, render_serve_line, as_json=as_json, verbose=verbose))
 
 
-@command.command("contains")
+@command.command("contains", short_help="Tell whether a checkout holds a pull request.")
 @click.argument("number")
 @click.argument("checkout")
 @output_options
