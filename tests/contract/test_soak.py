@@ -15,6 +15,7 @@ import pytest
 from sparkproof.adapters.journal import Journal
 from sparkproof.adapters.log_tail import LogTail
 from sparkproof.adapters.server_process import find_server, look_at
+from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.report import Report
 from sparkproof.core.results.soak import SoakResult
@@ -72,6 +73,18 @@ def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
     assert again.result.requests == 40
     assert again.result.pressure.preemptions == report.result.pressure.preemptions
     assert not any("completions" in path for path, _ in port.stand_in.asked)
+
+
+def test_a_receipt_knows_where_its_records_lie(tmp_path: Path) -> None:
+    store = ReceiptStore(tmp_path / "receipts")
+    wishes = Wishes(requests=20, concurrency=2, longest=256)
+    around = Surroundings(records=tmp_path / "elsewhere")
+    first = soak("http://x", wishes, around, store=store, port=FakePort(), pace=AT_ONCE)
+    around = Surroundings(resume=first.receipt)
+    again = soak("http://x", wishes, around, find_in=store, port=FakePort(), pace=AT_ONCE)
+    assert first.result is not None
+    assert again.result is not None
+    assert again.result.requests == first.result.requests == 20
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,7 @@ def test_ctrl_c_keeps_the_records_and_a_receipt_goes_on(
         (("--resume", "damaged.jsonl"), 4, b"no records of ours"),
         (("--resume", "latest", "--seed", "x"), 2, b"belongs to the plan"),
         (("--log", "absent.log"), 4, b"no such file"),
+        (("--pid", "999999999"), 2, b"no process"),
         (("--log", "-"), 2, b"can't be followed"),
         (("--longest", "100000"), 2, b"do not fit"),
         (("--model", ""), 4, b"does not answer"),

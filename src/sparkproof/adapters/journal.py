@@ -64,7 +64,7 @@ def find_journal(folder: Path, command: str, reference: str) -> Path:
             return files[-1]
     for path in (Path(reference), folder / reference):
         if reference and is_file(path):
-            return path
+            return path.expanduser()
     raise UsageError(f"no records at {redact_text(reference[:200])}", hint=_LIST_HINT)
 
 

@@ -149,7 +149,10 @@ class _Soak:
         async with ports as (port, _):
             self._snapshot = snapshot = await take_snapshot(port)
             if self._plan is None:
-                name = refuse_model([m.name for m in snapshot.models], self._model)
+                served = [m.name for m in snapshot.models]
+                stated = self._around.deployment
+                names = [n for n in stated.served_names if n in served] if stated else []
+                name = refuse_model(names or served, self._model)
                 self._plan = await begin_plan(port, snapshot, name, self._wishes, self._seed)
             else:
                 refuse_other_server(self._plan, snapshot)
@@ -188,7 +191,7 @@ class _Soak:
         return SoakResult(
             snapshot=self._snapshot,
             plan=plan,
-            records=journal.path.name,
+            records=str(journal.path.absolute()) if self._around.records else journal.path.name,
             requests=tally.requests,
             ok=tally.requests - tally.failed,
             seconds=round(tally.seconds, 3),

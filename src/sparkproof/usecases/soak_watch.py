@@ -31,6 +31,8 @@ class Watch:
     def __init__(self, port: ServerPort, *, pid: int = 0, log: str = "") -> None:
         self._port = port
         self._session = Session(port)
+        if pid and look_at(pid) is None:
+            raise UsageError(f"no process {pid} here", hint="leave --pid out: it is found by port")
         self.pid = pid or find_server(port.name)
         self._name = name_of(self.pid)
         self._log = log
