@@ -324,20 +324,6 @@ def test_a_damaged_layer_is_one_error(folder: ImageFolder) -> None:
         opened(folder).members()
 
 
-@pytest.mark.parametrize("compression", ["gzip", "zstd"])
-@pytest.mark.parametrize("form", ["layout", "oci archive"])
-def test_a_layer_that_is_not_what_the_config_names(
-    folder: ImageFolder, tmp_path: Path, form: str, compression: str
-) -> None:
-    true = folder.layer(base_entries(), "ADD rootfs", compression=compression)
-    lying = true._replace(diff_id="sha256:" + "7" * 64)
-    image = folder.image([lying, folder.layer(script(), "COPY vllm")])
-    artifact = OFFLINE[form](folder, image, tmp_path)
-    with pytest.raises(FormatError, match="where its config names sha256:777777777777"):
-        artifact.members()
-    artifact.close()
-
-
 def test_an_archive_of_several_images_needs_a_name(folder: ImageFolder, tmp_path: Path) -> None:
     for tag in ("one", "two"):
         folder.image([folder.layer(base_entries())], name=tag, Labels={"tag": tag})

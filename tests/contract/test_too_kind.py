@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.contract.images import OFFLINE, base_entries, script
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.verdict import Verdict
 from sparkproof.testing.artifacts import sdist_bytes, wheel_filename, wheel_files, zip_bytes
 from sparkproof.testing.device_code import container, library
+from sparkproof.testing.images import ImageFolder
 from sparkproof.usecases.checkpoint_reading import read_from
 from sparkproof.usecases.wheel import look_at_wheel
 
@@ -83,3 +85,18 @@ def test_a_folder_with_another_file_alone_is_no_checkpoint(tmp_path: Path) -> No
     (tmp_path / "deployment.toml").write_bytes(b"device = 'gb10'\n")
     with pytest.raises(FormatError, match=r"no config\.json"):
         read_from(str(tmp_path))
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+@pytest.mark.parametrize("form", ["layout", "oci archive"])
+def test_a_layer_that_is_not_what_the_config_names(
+    tmp_path: Path, form: str, compression: str
+) -> None:
+    folder = ImageFolder(tmp_path / "image")
+    true = folder.layer(base_entries(), "ADD rootfs", compression=compression)
+    lying = true._replace(diff_id="sha256:" + "7" * 64)
+    image = folder.image([lying, folder.layer(script(), "COPY vllm")])
+    artifact = OFFLINE[form](folder, image, tmp_path)
+    with pytest.raises(FormatError, match="where its config names sha256:777777777777"):
+        artifact.members()
+    artifact.close()
