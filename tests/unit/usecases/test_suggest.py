@@ -141,3 +141,22 @@ def test_advice_names_parsers_that_some_release_has() -> None:
         assert any(("tool", name) in names for name in family.tool)
         assert any(("reasoning", name) in names for name in family.reasoning)
     assert set(purposes()) == {"agent", "chat", "extraction"}
+
+
+def test_a_pick_that_hangs_on_the_network_is_avoided(tmp_path: Path) -> None:
+    config = {
+        "architectures": ["GptOssForCausalLM"],
+        "model_type": "gpt_oss",
+        "num_hidden_layers": 2,
+        "hidden_size": 2880,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "head_dim": 64,
+        "num_local_experts": 32,
+        "num_experts_per_tok": 4,
+        "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    result = ask(str(tmp_path), weights_gib=14.0)
+    args = result.deployment.args
+    assert args[args.index("--attention-backend") + 1] == "TRITON_ATTN"
