@@ -44,8 +44,10 @@ def diagnose(boot: BootLog, signatures: Iterable[Signature], where: str) -> Diag
         if name not in displaced
     ]
     named = sorted((c for c in causes if c.names_cause), key=_weight)
-    kinds = tuple(sorted((c for c in causes if not c.names_cause), key=_weight))
     cause, rivals = _choose(named)
+    kinds = tuple(
+        sorted((c for c in causes if not c.names_cause and not (cause and c.yields)), key=_weight)
+    )
     saw = _first_error(boot)
     open_question = cause is None and is_troubled(boot, causes)
     return Diagnosis(

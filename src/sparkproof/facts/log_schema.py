@@ -108,7 +108,8 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quiet: its lines may be of any level, and the server may be serving; else one of them
             must be an error or raw output.
         request: concerns requests; it never explains what a whole log shows of the server.
-        yields: gives way to any other cause: such errors are often caught and survived.
+        yields: gives way to any other cause: such errors are often caught and survived, or say
+            less than it does.
         clauses: all must hold.
         unless: none may be found.
         over: ids of vaguer signatures that this one displaces when both match.

@@ -94,3 +94,17 @@ def test_the_last_boot_is_judged(read_text: ReadText) -> None:
     reading = read_text(f"{broken}{BANNER}{READY}")
     verdicts = [diagnose(b, signatures().values(), "log").troubled for b in reading.boots]
     assert verdicts == [True, False]
+
+
+def test_a_refusal_of_the_configuration_is_not_repeated_beside_its_cause(
+    diagnose_text: DiagnoseText,
+) -> None:
+    refused = "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+    alone = diagnose_text(f"{BANNER}{refused}  Value error, flux inverted\n")
+    assert alone.cause is None
+    assert [c.signature for c in alone.kinds] == ["config/refused"]
+    known = "  Value error, rope_scaling should have a 'rope_type' key\n"
+    named = diagnose_text(f"{BANNER}{refused}{known}")
+    assert named.cause is not None
+    assert named.cause.signature == "packages/transformers-mismatch"
+    assert named.kinds == ()
