@@ -108,3 +108,11 @@ def test_a_refusal_of_the_configuration_is_not_repeated_beside_its_cause(
     assert named.cause is not None
     assert named.cause.signature == "packages/transformers-mismatch"
     assert named.kinds == ()
+
+
+def test_what_a_request_lacks_is_no_conflict_of_settings(diagnose_text: DiagnoseText) -> None:
+    lacks = "ValueError: --one-thing requires --another-thing to be set"
+    early = diagnose_text(f"{BANNER}{ENGINE}{lacks}\n").cause
+    assert early is not None
+    assert early.signature == "config/incompatible-settings"
+    assert diagnose_text(f"{BANNER}{READY}{ENGINE}{lacks}\n").cause is None
