@@ -13,6 +13,7 @@ from typing import Any
 
 _NAMES = ["vllm", "torch", "numpy", "marlin", "fastapi", "uvicorn"]
 _VERBS = ("released", "shipped", "published", "tagged", "announced")
+_SYLLABLES = "ba ce di fo gu ka le mi no pu ra se ti vo zu lin tor net fast py"
 _TEAMS = ("the core team", "a maintainer", "the build bot", "our group", "the vendor")
 
 
@@ -20,6 +21,23 @@ def tiny_tasks(count: int, seed: int = 7) -> bytes:
     """The first `count` tasks of a seed as JSONL."""
     pick = random.Random(seed)
     return b"".join(json.dumps(_task(n, pick)).encode() + b"\n" for n in range(count))
+
+
+def made_up_tasks(count: int, seed: int = 7) -> bytes:
+    """Extractions of names made of two syllables, which take a whole training to copy.
+
+    Of 40 the shipped checkpoint got 34 right, one of 900 steps 4: sound JSON, the right version,
+    another name (2026-11-30, transformers, greedy).
+    """
+    pick, parts = random.Random(seed), _SYLLABLES.split()
+    lines = []
+    for number in range(count):
+        name = pick.choice(parts) + pick.choice(parts)
+        question, expected, scorer = _extract(pick, name)
+        task = {"id": f"made-up-{number:04d}", "kind": "made-up", "max_tokens": 96}
+        task |= {"prompt": f"{question}\n", "stop": ["\n"], "expected": expected, "scorer": scorer}
+        lines.append(json.dumps(task).encode() + b"\n")
+    return b"".join(lines)
 
 
 def _task(number: int, pick: random.Random) -> dict[str, Any]:
@@ -36,8 +54,9 @@ def _task(number: int, pick: random.Random) -> dict[str, Any]:
     return {**task, "prompt": f"{question}\n", "stop": ["\n"]}
 
 
-def _extract(pick: random.Random) -> tuple[str, dict[str, str], str]:
-    team, verb, name = pick.choice(_TEAMS), pick.choice(_VERBS), pick.choice(_NAMES)
+def _extract(pick: random.Random, name: str = "") -> tuple[str, dict[str, str], str]:
+    team, verb = pick.choice(_TEAMS), pick.choice(_VERBS)
+    name = name or pick.choice(_NAMES)
     version = f"{pick.randrange(3)}.{pick.randrange(40)}.{pick.randrange(10)}"
     answer = {"name": name, "version": version, "by": team}
     return f"Extract: {team} {verb} {name} {version}.", answer, "json"
