@@ -15,6 +15,11 @@ from sparkproof.core.deployment import MAX_ARGS, Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.recipe.docker_inspect import MAX_BYTES as MAX_INSPECT_BYTES
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
+from sparkproof.recipe.launch_script import MAX_BYTES as MAX_SCRIPT_BYTES
+from sparkproof.recipe.launch_script import parse_launch_script
+from sparkproof.recipe.orchestration_json import parse_saved_json
+from sparkproof.recipe.other_forms import SUFFIXES as OTHER_FORMS
+from sparkproof.recipe.other_forms import refuse_form
 from sparkproof.usecases.fit_inputs import read_deployment
 
 _VARIABLE = re.compile(r"[A-Z][A-Z_]{0,60}")
@@ -33,8 +38,8 @@ def gather_deployment(
     """What the command line describes.
 
     Args:
-        reference: a deployment TOML or the folder of one, ``container:NAME``, saved inspect JSON,
-            or a checkpoint.
+        reference: a deployment TOML or the folder of one, ``container:NAME``, saved JSON (of an
+            inspection, a compose file or a Kubernetes object), a launch script, or a checkpoint.
         vllm_args: in place of the TOML's `args` where there are some.
         env: ``NAME=VALUE`` pairs, on top of the TOML's.
         box: fields of `Box`; None leaves what the TOML says.
@@ -42,17 +47,7 @@ def gather_deployment(
     Raises:
         UsageError, UnreachableError, FormatError: as they say.
     """
-    reference = _own_toml(reference)
-    if reference.endswith(".toml"):
-        base = read_deployment(Path(reference))
-    elif reference.startswith("container:"):
-        name = reference.removeprefix("container:")
-        base = deployment_of(parse_docker_inspect(inspect_container(name), reference), reference)
-    elif reference.endswith(".json") and Path(reference).name != "config.json":
-        saved = read_small(Path(reference), MAX_INSPECT_BYTES)
-        base = deployment_of(parse_docker_inspect(saved, reference), reference)
-    else:
-        base = Deployment(checkpoint=reference, name=Path(reference).name)
+    base = _base(_own_toml(reference))
     changes: dict[str, Any] = {"env": {**base.env, **_variables(env)}}
     if checkpoint:
         changes["checkpoint"] = checkpoint
@@ -66,12 +61,39 @@ def gather_deployment(
     if stated:
         changes["box"] = msgspec.structs.replace(base.box, **stated)
     deployment = msgspec.structs.replace(base, **changes)
-    if len(deployment.args) > MAX_ARGS:
+    _check_words(deployment.args)
+    return deployment
+
+
+def _base(reference: str) -> Deployment:
+    """What the reference alone says, by its form."""
+    path = Path(reference)
+    if reference.endswith(".toml"):
+        return read_deployment(path)
+    if reference.startswith("container:"):
+        name = reference.removeprefix("container:")
+        return deployment_of(parse_docker_inspect(inspect_container(name), reference), reference)
+    if reference.endswith(".json") and path.name != "config.json":
+        return parse_saved_json(read_small(path, MAX_INSPECT_BYTES), reference)
+    if reference.endswith((".sh", ".bash")) and is_there(path):
+        return parse_launch_script(read_small(path, MAX_SCRIPT_BYTES), reference)
+    if reference.endswith(OTHER_FORMS) and is_there(path):
+        data = read_small(path, MAX_SCRIPT_BYTES)
+        raise refuse_form(data.decode("utf-8", "replace"), reference)
+    return Deployment(checkpoint=reference, name=path.name)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    if len(words) > MAX_ARGS:
         raise UsageError(
-            f"{len(deployment.args)} words for vLLM, more than the {MAX_ARGS} that are read",
+            f"{len(words)} words for vLLM, more than the {MAX_ARGS} that are read",
             hint="give what follows `vllm serve MODEL`, and no more",
         )
-    return deployment
+    if any(word == "--config" or word.startswith("--config=") for word in words):
+        raise UsageError(
+            "`--config` names a file with more arguments for vLLM, which is not read",
+            hint="write them out, as `vllm serve MODEL --flag …` takes them",
+        )
 
 
 def _own_toml(reference: str) -> str:

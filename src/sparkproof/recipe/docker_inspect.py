@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-
 import msgspec
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
+from sparkproof.recipe.containers import Container, container_deployment
 
 MAX_BYTES = 8 << 20
 _HINT = "save `docker inspect NAME`; of a checkpoint, name the folder or its config.json"
-_OWN_VARIABLES = (
-    "VLLM_",
-    "CUDA_",
-    "NCCL_",
-    "GLOO_",
-    "HF_",
-    "FLASHINFER_",
-    "TORCH_",
-    "PYTORCH_",
-    "TRITON_",
-    "RAY_",
-    "OMP_",
-    "MAX_JOBS",
-    "LD_LIBRARY_PATH",
-    "NVIDIA_",
-    "DG_",
-)
 
 
 class ContainerState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,58 +78,12 @@ def deployment_of(container: InspectedContainer, where: str) -> Deployment:
     """The deployment that a container runs.
 
     Raises:
-        FormatError: its command is no ``vllm serve`` or API server.
+        FormatError: its command is no ``vllm serve`` or API server, or cannot be read.
     """
-    model, arguments = _split_command(container.arguments)
-    if not model:
-        raise FormatError(
-            "the container's command is no `vllm serve MODEL`",
-            where=where,
-            hint="write a deployment TOML by hand: `sparkproof explain deployment`",
-        )
     digest = f"@{container.digest}" if container.digest else ""
-    kept = {k: v for k, v in container.environment.items() if k.startswith(_OWN_VARIABLES)}
-    return Deployment(
-        checkpoint=model,
-        artifact=f"image:{container.image.partition('@')[0]}{digest}",
-        name=container.name,
-        args=arguments,
-        env=kept,
-    )
-
-
-def _split_command(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Model and the arguments after it, from ``vllm serve`` or the API server's module."""
-    words = _unshell(words)
-    rest: tuple[str, ...] = ()
-    for position, word in enumerate(words):
-        if word == "serve" and position and words[position - 1].endswith("vllm"):
-            rest = words[position + 1 :]
-            break
-        if word.endswith(("api_server", "api_server.py")):
-            rest = words[position + 1 :]
-            break
-    else:
-        return "", ()
-    for position, word in enumerate(rest):
-        if word == "--model" and position + 1 < len(rest):
-            return rest[position + 1], rest[:position] + rest[position + 2 :]
-        if word.startswith("--model="):
-            return word.partition("=")[2], rest[:position] + rest[position + 1 :]
-    if rest and not rest[0].startswith("-"):
-        return rest[0], rest[1:]
-    return "", ()
-
-
-def _unshell(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of ``sh -c "..."``, where the command is wrapped in a shell."""
-    for position, word in enumerate(words[:-1]):
-        if word in ("-c", "-lc", "-ec"):
-            try:
-                return tuple(shlex.split(words[position + 1].replace("\\\n", " ")))
-            except ValueError:
-                return words
-    return words
+    image = f"{container.image.partition('@')[0]}{digest}"
+    started = Container(container.name, image, container.arguments, container.environment)
+    return container_deployment(started, where)
 
 
 def _environment(value: object) -> dict[str, str]:

@@ -52,9 +52,9 @@ def command(
 ) -> None:
     """Prove a deployment before it is deployed, and with --live while it runs.
 
-    DEPLOYMENT is a deployment TOML, `container:NAME` or saved `docker inspect` JSON, or a
-    checkpoint (a folder with config.json, or the file) with the rest as options. What follows
-    -- is what would follow `vllm serve MODEL`.
+    DEPLOYMENT is a deployment TOML, `container:NAME` or saved `docker inspect` JSON, a launch
+    script (.sh), or a checkpoint (a folder with config.json, or the file) with the rest as
+    options. What follows -- is what would follow `vllm serve MODEL`.
 
     --live chains it all into one verdict: the proof, the boot log, does the server match, smoke,
     soak, ab (with --control), bench.

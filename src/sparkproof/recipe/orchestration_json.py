@@ -1,0 +1,141 @@
+"""Compose files and Kubernetes objects, as JSON: `docker compose config --format json` and
+`kubectl get -o json` print them with everything filled in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from sparkproof.core.deployment import Deployment
+from sparkproof.core.errors import FormatError
+from sparkproof.recipe.containers import Container, container_deployment
+from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
+from sparkproof.recipe.own_variables import SECRETS, own_variables
+from sparkproof.recipe.serve_command import serve_words, shell_text
+
+_REFERENCE = re.compile(r"\$\((\w+)\)", re.ASCII)
+
+
+def parse_saved_json(data: bytes, where: str) -> Deployment:
+    """A deployment from whichever tool's JSON this is.
+
+    Raises:
+        FormatError: none that is known, or it describes no deployment that can be read.
+    """
+    try:
+        document = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        document = None
+    if isinstance(document, dict) and (
+        isinstance(document.get("services"), dict) or isinstance(document.get("kind"), str)
+    ):
+        return orchestrated(document, where)
+    return deployment_of(parse_docker_inspect(data, where), where)
+
+
+def orchestrated(document: dict[str, Any], where: str) -> Deployment:
+    """The one deployment that a document describes.
+
+    Raises:
+        FormatError: no container of it, or more than one, serves a model with vLLM; or its
+            settings stand somewhere else.
+    """
+    containers = list(_services(document) if "services" in document else _pods(document, where))
+    serving = [item for item in containers if _serves(item)]
+    if len(serving) != 1:
+        names = ", ".join(item.name for item in serving or containers)
+        many = "more than one container of it serves" if serving else "no container of it serves"
+        raise FormatError(
+            f"{many} a model with vLLM: {names[:200] or 'there is none'}",
+            where=where,
+            hint="name one: `docker compose config --format json SERVICE`; or `docker inspect`",
+        )
+    return container_deployment(serving[0], where)
+
+
+def _serves(container: Container) -> bool:
+    text = shell_text(container.words)
+    return "vllm" in text if text is not None else serve_words(container.words) is not None
+
+
+def _services(document: dict[str, Any]) -> Iterator[Container]:
+    """Containers of a compose file; a command without its program follows the image's own."""
+    for name, service in document["services"].items():
+        if not isinstance(service, dict):
+            continue
+        entrypoint, command = _words(service.get("entrypoint")), _words(service.get("command"))
+        words = tuple(word.replace("$$", "$") for word in (*entrypoint, *command))
+        yield Container(
+            name=_text(service.get("container_name")) or str(name),
+            image=_text(service.get("image")),
+            words=_with_program(words, bool(entrypoint)),
+            environment=_environment(service.get("environment")),
+        )
+
+
+def _pods(document: dict[str, Any], where: str) -> Iterator[Container]:
+    """Containers of a Pod, or of whatever has a template of one."""
+    if isinstance(document.get("items"), list):
+        for item in document["items"]:
+            if isinstance(item, dict):
+                yield from _pods(item, where)
+        return
+    spec = document.get("spec")
+    while isinstance(spec, dict) and "containers" not in spec:
+        template = spec.get("template") or spec.get("jobTemplate")
+        spec = template.get("spec") if isinstance(template, dict) else None
+    for item in spec.get("containers", ()) if isinstance(spec, dict) else ():
+        if isinstance(item, dict):
+            yield _pod_container(item, where)
+
+
+def _pod_container(item: dict[str, Any], where: str) -> Container:
+    name = _text(item.get("name"))
+    command, arguments = _words(item.get("command")), _words(item.get("args"))
+    words = _with_program((*command, *arguments), bool(command))
+    environment: dict[str, str] = {}
+    serving = serve_words(words) is not None or shell_text(words) is not None
+    if serving and item.get("envFrom"):
+        raise FormatError(f"`envFrom` of `{name}` is not read: it may set anything", where=where)
+    for entry in item.get("env") or ():
+        if not isinstance(entry, dict):
+            continue
+        variable = _text(entry.get("name"))
+        if isinstance(entry.get("value"), str):
+            environment[variable] = entry["value"]
+        elif serving and variable not in SECRETS and own_variables({variable: ""}):
+            raise FormatError(f"`valueFrom` of `{variable}` is not read", where=where)
+    filled = tuple(_REFERENCE.sub(lambda m: environment.get(m[1], m[0]), word) for word in words)
+    return Container(name, _text(item.get("image")), filled, environment)
+
+
+def _with_program(words: tuple[str, ...], has_program: bool) -> tuple[str, ...]:
+    """Flags alone go to the image's own entrypoint, which for vLLM's images is `vllm serve`."""
+    if not has_program and words and words[0].startswith("--"):
+        return ("vllm", "serve", *words)
+    return words
+
+
+def _environment(value: object) -> dict[str, str]:
+    if isinstance(value, list):
+        pairs = (item.partition("=") for item in value if isinstance(item, str))
+        return {name: text for name, equals, text in pairs if equals}
+    if isinstance(value, dict):
+        return {str(k): str(v) for k, v in value.items() if isinstance(v, str | int | float)}
+    return {}
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.split())
+    if isinstance(value, list):
+        return tuple(str(item) for item in value if isinstance(item, str | int | float))
+    return ()
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
