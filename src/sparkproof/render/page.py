@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
+from itertools import accumulate
 from typing import NamedTuple
 
 from sparkproof.core.text import visible
@@ -78,7 +80,7 @@ def fold_line(item: Line, width: int) -> Iterator[Line]:
     if len(text.rstrip()) <= width or is_verbatim(item):
         yield item
         return
-    hang = hanging_indent(text)
+    hang = min(hanging_indent(text), width // 2)
     first, *rest = fold(item, width, width - hang, keep=len(text) - len(text.lstrip()))
     yield first
     for piece in rest:
@@ -105,15 +107,20 @@ def fold(spans: Sequence[Span], first: int, rest: int = 0, *, keep: int = 0) -> 
         rest: columns of the others; as the first where 0.
         keep: leading characters that are no place to fold at.
     """
-    text = text_of(spans)
+    shown = [Span(visible(span.text), span.style) for span in spans]
+    text = "".join(span.text for span in shown)
+    starts = [0, *accumulate(len(span.text) for span in shown)]
+    end = len(text.rstrip())
     pieces: list[Line] = []
-    at, width = 0, first
-    while len(text[at:].rstrip()) > width:
+    at, width = 0, max(first, 1)
+    while end - at > width:
         cut = _cut_in(text, at, width, keep)
-        pieces.append(_slice(spans, at, cut))
-        at = cut + len(text[cut:]) - len(text[cut:].lstrip(" "))
-        width = rest or first
-    pieces.append(_slice(spans, at, len(text)))
+        pieces.append(_slice(shown, starts, at, cut))
+        at = cut
+        while at < end and text[at] == " ":
+            at += 1
+        width = max(rest or first, 1)
+    pieces.append(_slice(shown, starts, at, len(text)))
     return pieces
 
 
@@ -122,19 +129,19 @@ def _cut_in(text: str, at: int, width: int, keep: int) -> int:
     start = max(at + 1, keep + 1 if at < keep else 0)
     space = text.rfind(" ", start, at + width + 1)
     if space > 0:
-        return len(text[:space].rstrip(" ")) if text[at:space].strip() else space
+        before = text[at:space].rstrip(" ")
+        return at + len(before) if before else space
     soft = max(text.rfind(sign, start, at + width) for sign in _SOFT)
     return soft + 1 if soft - at >= width // 3 else at + width
 
 
-def _slice(spans: Sequence[Span], start: int, end: int) -> Line:
+def _slice(spans: Sequence[Span], starts: Sequence[int], start: int, end: int) -> Line:
     """The characters from `start` to `end`, in their styles."""
     found: list[Span] = []
-    at = 0
-    for span in spans:
-        text = visible(span.text)
-        piece = text[max(start - at, 0) : max(end - at, 0)]
+    for place in range(bisect_right(starts, start) - 1, len(spans)):
+        if starts[place] >= end:
+            break
+        piece = spans[place].text[max(start - starts[place], 0) : end - starts[place]]
         if piece:
-            found.append(Span(piece, span.style))
-        at += len(text)
+            found.append(Span(piece, spans[place].style))
     return tuple(found)

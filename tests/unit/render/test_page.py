@@ -45,6 +45,13 @@ def test_a_line_goes_on_under_what_follows_its_first_word() -> None:
     ]
 
 
+def test_a_line_that_begins_far_to_the_right_ends_too() -> None:
+    told = (Span(" " * 5000), Span("x y " * 500))
+    lines = shown(list(fold_all([told])))
+    assert all(len(text) <= 100 for text in lines)
+    assert "".join(lines).replace(" ", "") == "xy" * 500
+
+
 def test_what_is_to_be_pasted_stays_in_one_line() -> None:
     command = Verbatim("sparkproof " + "word " * 40)
     assert list(fold_all([(command,)])) == [(command,)]
