@@ -16,6 +16,8 @@ _KEYS = tuple(
     for role in ("weight", "activation")
 )
 """Under which names a quantization key is asked about."""
+_ZERO_POINTS = "Asym"
+_AWQ = ("awq", "auto_awq")
 _METHOD, _LOGITS = "moe.routing_method", "moe.router_logits_dtype"
 
 
@@ -26,7 +28,7 @@ def with_release_words(
     profile: CheckpointProfile,
 ) -> Settings:
     """The same with what the release's own tables and rules add."""
-    found = with_key_parts(settings, surface)
+    found = with_key_parts(_with_named_key(settings, surface, profile.quant_method), surface)
     routing = routing_of(profile.architectures, profile.routing)
     if not routing:
         return found
@@ -35,6 +37,20 @@ def with_release_words(
     if method:
         found.setdefault(_METHOD, method)
     return found
+
+
+def _with_named_key(settings: Settings, surface: ReleaseSurface, method: str) -> Settings:
+    """AWQ's loader names the plain key in releases that have none for zero points.
+
+    Other methods refuse experts with zero points there (0.20.0 to 0.22.1: ``awq_marlin.py``,
+    ``compressed_tensors_moe_wna16_marlin.py``; keys with zero points came in 0.23.0).
+    """
+    names = {item.name for item in surface.quant_keys}
+    key = str(settings.get("weight_key"))
+    plain = key.removesuffix(_ZERO_POINTS)
+    if key in names or plain == key or plain not in names or not method.startswith(_AWQ):
+        return settings
+    return {**settings, "weight_key": plain}
 
 
 def with_key_parts(settings: Settings, surface: ReleaseSurface) -> Settings:

@@ -71,3 +71,23 @@ def test_a_class_may_give_its_router_a_fixed_value() -> None:
     given = routing_of(("MiniMaxM2ForCausalLM",), {"use_routing_bias": True})
     assert (given["scoring_func"], given["has_e_score_bias"]) == ("sigmoid", True)
     assert routing_of(("LlamaForCausalLM",), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "named", "key"),
+    [
+        ("awq", ("kFour",), "kFour"),
+        ("awq_marlin", ("kFour", "kFourAsym"), "kFourAsym"),
+        ("awq", (), "kFourAsym"),
+        ("compressed-tensors", ("kFour",), "kFourAsym"),
+    ],
+)
+def test_zero_points_of_awq_go_by_the_plain_key_where_the_release_has_no_other(
+    method: str, named: tuple[str, ...], key: str
+) -> None:
+    surface = msgspec.structs.replace(
+        SURFACE, quant_keys=tuple(QuantKey(name, ()) for name in named)
+    )
+    model = CheckpointProfile("m", (), "x", method, ())
+    found = with_release_words({"weight_key": "kFourAsym"}, surface, B200, model)
+    assert found["weight_key"] == key
