@@ -6,8 +6,7 @@ import msgspec
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
-from sparkproof.recipe.launch_script import find_launch
-from sparkproof.recipe.own_variables import own_variables
+from sparkproof.recipe.launch_script import find_launch, settled_variables
 from sparkproof.recipe.serve_command import serve_words, shell_text, split_model
 from sparkproof.recipe.shell_text import unreadable
 
@@ -45,7 +44,8 @@ def container_deployment(container: Container, where: str) -> Deployment:
             hint="write a deployment TOML by hand: `sparkproof explain deployment`",
         )
     model, arguments = split_model(rest, where)
-    hidden = unreadable((model, *arguments))
+    variables = settled_variables(environment)
+    hidden = unreadable((model, *arguments, *variables.values()))
     if hidden:
         raise FormatError(f"`{hidden}` is known only inside the container", where=where)
     return Deployment(
@@ -53,5 +53,5 @@ def container_deployment(container: Container, where: str) -> Deployment:
         artifact=f"image:{container.image}" if container.image else "",
         name=container.name,
         args=arguments,
-        env=own_variables(environment),
+        env=variables,
     )

@@ -14,9 +14,9 @@ import msgspec
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
 from sparkproof.recipe.docker_run import is_container_run, parse_container_run
-from sparkproof.recipe.own_variables import own_variables
+from sparkproof.recipe.own_variables import SECRETS, own_variables
 from sparkproof.recipe.serve_command import serve_words, shell_text, split_model
-from sparkproof.recipe.shell_text import Command, ShellText, unreadable
+from sparkproof.recipe.shell_text import Command, ShellText, shown, unreadable
 
 MAX_BYTES = 1 << 16
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)\Z", re.DOTALL | re.ASCII)
@@ -82,7 +82,8 @@ def launched(launch: Launch, where: str) -> Deployment:
     if rest is None:
         rest = _after_entrypoint(words, image, where)
     model, arguments = split_model(rest, where)
-    hidden = unreadable((model, *arguments, *own_variables(environment).values()))
+    variables = settled_variables(environment)
+    hidden = unreadable((image, name, model, *arguments, *variables.values()))
     if hidden:
         raise FormatError(
             f"`{hidden}` is known only when the script runs",
@@ -95,16 +96,25 @@ def launched(launch: Launch, where: str) -> Deployment:
         artifact=f"image:{image}" if image else "",
         name=name,
         args=arguments,
-        env=own_variables(environment),
+        env=variables,
     )
+
+
+def settled_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """A deployment's variables, less the secrets that only running the script tells."""
+    return {
+        name: value
+        for name, value in own_variables(environment).items()
+        if name not in SECRETS or not unreadable((value,))
+    }
 
 
 def _after_entrypoint(words: tuple[str, ...], image: str, where: str) -> tuple[str, ...]:
     """What an image's own ``vllm serve`` gets, where the words can be nothing else."""
-    if words and (words[0].startswith("--") or _MODEL.match(words[0])):
+    if not unreadable((image,)) and words and (words[0].startswith("--") or _MODEL.match(words[0])):
         return words
     raise FormatError(
-        f"what `{image[:80]}` runs is not in it",
+        f"what `{shown(image)}` runs is not in it",
         where=where,
         hint="save `docker inspect NAME` of the container that it starts",
     )
@@ -155,7 +165,9 @@ def _check(reader: ShellText, command: Command, before: str) -> None:
     sets = _ASSIGNMENT.match(first) or first in _DECLARES or _starts(command.words)
     unsure = command.after == "||" or (command.after == "&&" and before not in _SURE)
     if sets and unsure and not (command.after == "&&" and _starts(command.words)):
-        raise reader.error(f"whether `{first[:40]}` runs is decided by another command")
+        raise reader.error(
+            f"whether `{shown(first)}` runs is decided by another command", command.line
+        )
 
 
 def _check_program(reader: ShellText, words: tuple[str, ...], line: int) -> None:
@@ -166,7 +178,7 @@ def _check_program(reader: ShellText, words: tuple[str, ...], line: int) -> None
         if word == "serve" or word.endswith("api_server.py"):
             return
         if not _PROGRAM.match(word):
-            raise reader.error(f"`{word[:80]}` starts the server in a way that is not read", line)
+            raise reader.error(f"`{shown(word)}` starts the server in a way that is not read", line)
         if word == "vllm.entrypoints.openai.api_server":
             return
 

@@ -19,7 +19,7 @@ def shell_text(words: Sequence[str]) -> str | None:
             continue
         before = [other for other in words[:position] if not other.startswith("-")]
         if before and before[-1].rpartition("/")[2] in _SHELLS:
-            return words[position + 1]
+            return next((w for w in words[position + 1 :] if not w.startswith("-")), None)
     return None
 
 

@@ -47,6 +47,11 @@ def unreadable(words: tuple[str, ...]) -> str:
     return ""
 
 
+def shown(word: str) -> str:
+    """A word as a message may show it."""
+    return " ".join(word.replace(_MARK, "").split())[:80]
+
+
 class ShellText:
     """A reader of one text. Its owner fills `variables` and `arrays` while it reads on."""
 

@@ -51,6 +51,21 @@ def test_every_way_to_start_it_gives_one_deployment(entrypoint: object, command:
     assert set(deployment.env) == {"VLLM_USE_V2_MODEL_RUNNER", "HF_TOKEN"}
 
 
+def test_a_shell_text_is_read_as_a_shell_would() -> None:
+    text = "export VLLM_A=$VLLM_USE_V2_MODEL_RUNNER && exec vllm serve m/m --port 1 2>&1 | tee log"
+    deployment = deployment_of(parse_docker_inspect(_inspect(["bash", "-c"], [text]), "i"), "i")
+    assert (deployment.checkpoint, deployment.args) == ("m/m", ("--port", "1"))
+    assert deployment.env["VLLM_A"] == "1"
+
+
+@pytest.mark.parametrize(
+    "text", ["VLLM_A=$(f) vllm serve m/m", "vllm serve $NOWHERE", "vllm serve m/m --config c.yaml"]
+)
+def test_what_only_the_container_knows_is_refused(text: str) -> None:
+    with pytest.raises(FormatError, match="known only|--config"):
+        deployment_of(parse_docker_inspect(_inspect(["bash", "-c"], [text]), "i"), "i")
+
+
 def test_how_it_ended() -> None:
     state = parse_docker_inspect(_inspect([], []), "i").state
     assert (state.status, state.exit_code, state.oom_killed, state.restarts) == (

@@ -47,6 +47,7 @@ def test_every_way_to_write_it_gives_one_deployment(text: str) -> None:
         "export VLLM_A=1 CUTE_DSL_ARCH=sm_121a HOME_PAGE=x\nvllm serve m/m\n",
         'VLLM_A="1" CUTE_DSL_ARCH=sm_121a vllm serve m/m\n',
         "VLLM_A=1\nexport VLLM_A\nexport CUTE_DSL_ARCH=sm_121a\nVLLM_B=2 x\nvllm serve m/m",
+        "VLLM_A=1 CUTE_DSL_ARCH=sm_121a HF_TOKEN=$HF_TOKEN vllm serve m/m\n",
         "env VLLM_A=1 CUTE_DSL_ARCH=sm_121a vllm serve m/m\n",
     ],
 )
@@ -65,6 +66,8 @@ RUNS = {
     "org/model --max-model-len 8192 --kv-cache-dtype fp8",
     "a shell": "docker run --name spark -e VLLM_A=1 --entrypoint bash reg/vllm:1 "
     "-lc 'vllm serve org/model --max-model-len 8192 --kv-cache-dtype fp8'",
+    "an interactive shell": "docker run -it --name spark reg/vllm:1 bash -c -i "
+    "' VLLM_A=1 vllm serve org/model --max-model-len 8192 --kv-cache-dtype fp8'",
     "set inside": "IMAGE=reg/vllm:1\ndocker stop spark || true\ndocker run --name spark $IMAGE "
     'bash -c "export VLLM_A=1 && vllm serve org/model --max-model-len 8192 --kv-cache-dtype fp8"',
 }
@@ -102,6 +105,8 @@ REFUSED = {
     "docker run --env-file .env reg/vllm:1 --model m/m": "--env-file .env",
     "docker run -e VLLM_A reg/vllm:1 --model m/m": "`-e VLLM_A` takes its value",
     "docker run reg/vllm:1 bash /start.sh": "runs is not in it",
+    "docker run ${A:+-e A=1} reg/vllm:1 vllm serve m/m": "`\\$\\{A:\\+-e A=1\\}` is known only",
+    "docker run ${A:+-e A=1} reg/vllm:1": "runs is not in it",
     "docker run -Z reg/vllm:1 --model m/m": "`-Z` of `docker run`",
     "docker exec spark vllm serve m/m": "`docker` starts the server in a way",
     "./launch-cluster.sh -e VLLM_A=1 exec vllm serve m/m": "launch-cluster.sh` starts",
