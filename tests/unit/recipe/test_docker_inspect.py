@@ -62,7 +62,7 @@ def test_a_shell_text_is_read_as_a_shell_would() -> None:
     "text", ["VLLM_A=$(f) vllm serve m/m", "vllm serve $NOWHERE", "vllm serve m/m --config c.yaml"]
 )
 def test_what_only_the_container_knows_is_refused(text: str) -> None:
-    with pytest.raises(FormatError, match="known only|--config"):
+    with pytest.raises(FormatError, match=r"known only|--config"):
         deployment_of(parse_docker_inspect(_inspect(["bash", "-c"], [text]), "i"), "i")
 
 
