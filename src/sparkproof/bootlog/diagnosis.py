@@ -95,11 +95,11 @@ def _fits_outcome(signature: Signature, boot: BootLog, found: list[Hit]) -> bool
     A boot that served had no failure before it did; one that failed loudly did not fail of
     something quiet; and what a request was refused for is no failure of the server.
     """
-    if signature.request and (boot.whole or boot.version):
+    ready = next((p.line for p in boot.phases if p.phase is Phase.READY), 0)
+    if signature.request and (boot.whole or boot.version or ready):
         return False
     if signature.quiet:
         return signature.severity is not Severity.WARNING or boot.outcome not in _LOUD
-    ready = next((p.line for p in boot.phases if p.phase is Phase.READY), 0)
     return not ready or any(hit.severe and hit.last_line > ready for hit in found)
 
 

@@ -78,6 +78,7 @@ def test_a_request_error_never_explains_a_dead_engine(diagnose_text: DiagnoseTex
     refused = f"{ENGINE}ValueError: Unexpected reasoning effort minimal\n"
     assert diagnose_text(f"{BANNER}{READY}{refused}{IMA}{DEAD}").cause is None
     assert diagnose_text(f"{BANNER}{READY}{refused}").cause is None
+    assert diagnose_text(f"{READY}{refused}").cause is None
 
 
 def test_something_quiet_is_no_cause_of_something_loud(diagnose_text: DiagnoseText) -> None:
