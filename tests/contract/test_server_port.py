@@ -114,13 +114,17 @@ def faulty(**faults: object) -> OpenAIServer:
             post(),
             Failure.NOT_HTTP,
         ),
+        ({"raw": b"HTTP/1.1 100 Continue\r\n\r\n" * 4000}, post(), Failure.DROPPED),
     ],
 )
-def test_a_line_that_breaks(faults: dict[str, object], ask: Ask, failure: Failure) -> None:
+def test_a_line_that_breaks(
+    faults: dict[str, object], ask: Ask, failure: Failure, caplog: pytest.LogCaptureFixture
+) -> None:
     with faulty(**faults) as server:
         reply = send(server.url, ask)
     assert reply.failure is failure
     assert reply.detail
+    assert not caplog.records  # the event loop logs what a callback throws
 
 
 @pytest.mark.parametrize("ask", [streamed(), post()])

@@ -116,7 +116,7 @@ class Wire(asyncio.BufferedProtocol):
         data = bytes(self._room[:nbytes])
         if answer.head is None:
             data = self._take_head(answer, data, moment)
-            if answer.head is None:
+            if answer.head is None or answer.ended:
                 return
         if data:
             answer.pieces.append((moment, data))
@@ -130,19 +130,21 @@ class Wire(asyncio.BufferedProtocol):
 
     def _take_head(self, answer: Incoming, data: bytes, moment: float) -> bytes:
         self._start += data
-        head, blank, rest = self._start.partition(b"\r\n\r\n")
-        if not blank:
-            if len(self._start) > HEAD_LIMIT_BYTES or not b"HTTP/1.".startswith(self._start[:7]):
-                self._fail(Failure.NOT_HTTP, f"no HTTP/1 answer: {self._start[:40]!r}")
-            return b""
-        try:
-            parsed = parse_head(head)
-        except FormatError as error:
-            self._fail(Failure.NOT_HTTP, error.message)
-            return b""
-        if parsed.status < 200:  # an interim answer: the real one follows
-            self._start = b""
-            return self._take_head(answer, rest, moment) if rest else b""
+        while True:
+            head, blank, rest = self._start.partition(b"\r\n\r\n")
+            if not blank:
+                known = b"HTTP/1.".startswith(self._start[:7])
+                if len(self._start) > HEAD_LIMIT_BYTES or not known:
+                    self._fail(Failure.NOT_HTTP, f"no HTTP/1 answer: {self._start[:40]!r}")
+                return b""
+            try:
+                parsed = parse_head(head)
+            except FormatError as error:
+                self._fail(Failure.NOT_HTTP, error.message)
+                return b""
+            if parsed.status >= 200:
+                break
+            self._start = rest  # an interim answer: the real one follows
         answer.head, answer.headers_s = parsed, moment - answer.sent_s
         if parsed.headers.get("content-encoding", "identity") != "identity":
             self._fail(Failure.NOT_HTTP, "compressed, though that was declined")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from sparkproof.core.errors import FormatError
 
 MAX_BYTES = 32 << 20
+ABSURD = 1e18
 
 
 class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,7 +47,8 @@ def _about(line: str, prefix: str) -> bool:
 
 
 def total(samples: tuple[Sample, ...], name: str, **labels: str) -> float | None:
-    """Sum of the samples of that name over all engines; None where there is none.
+    """Sum of the samples of that name over all engines; None where there is none, or none that
+    could be a count: no number, or so large that sums and differences would be none.
 
     Args:
         labels: what must stand among their labels.
@@ -57,7 +57,7 @@ def total(samples: tuple[Sample, ...], name: str, **labels: str) -> float | None
         sample.value
         for sample in samples
         if sample.name == name
-        and math.isfinite(sample.value)
+        and abs(sample.value) < ABSURD
         and all(sample.labels.get(key) == value for key, value in labels.items())
     ]
     return sum(found) if found else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from sparkproof.core.observations.server_snapshot import EngineCounts
 from sparkproof.facts.server_metrics import server_metrics
-from sparkproof.formats.prometheus import Sample, parse_metrics, total
+from sparkproof.formats.prometheus import ABSURD, Sample, parse_metrics, total
 
 
 def read_counts(data: bytes, where: str) -> EngineCounts:
@@ -40,6 +40,7 @@ def _positions(samples: tuple[Sample, ...], name: str) -> tuple[float, ...]:
     found: dict[int, float] = {}
     for sample in samples:
         position = sample.labels.get("position", "")
-        if sample.name == name and position.isdecimal() and len(position) < 4:
+        whole = position.isdecimal() and len(position) < 4
+        if sample.name == name and whole and abs(sample.value) < ABSURD:
             found[int(position)] = found.get(int(position), 0.0) + sample.value
     return tuple(found.get(n, 0.0) for n in range(max(found) + 1)) if found else ()

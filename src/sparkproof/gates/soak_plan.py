@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from sparkproof.load.soak_sizes import (
 )
 
 USUAL_REQUESTS = 400
+MOST_REQUESTS = 10**9
 _LONGEST_PREFIX = 2048
 
 
@@ -52,8 +54,10 @@ def check_wishes(wishes: Wishes) -> None:
         raise UsageError(f"--concurrency is 1 to {MAX_STREAMS}")
     if wishes.requests and wishes.duration_s:
         raise UsageError("a number of requests and a duration at once", hint="give one of them")
-    if wishes.requests < 0 or wishes.longest < 0 or wishes.timeout_s <= 0:
+    if wishes.requests < 0 or wishes.longest < 0 or not 0 < wishes.timeout_s < math.inf:
         raise UsageError("--requests, --longest and --timeout are above 0")
+    if wishes.requests > MOST_REQUESTS:
+        raise UsageError(f"--requests is {MOST_REQUESTS} at most", hint="--duration ends by time")
     if not 0 <= wishes.shared_prefix <= 1:
         raise UsageError("--shared-prefix is a share of the requests, from 0 to 1")
     if wishes.preempt and (wishes.shared_prefix or wishes.longest):

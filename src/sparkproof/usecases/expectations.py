@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sparkproof.adapters.log_sources import open_log
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.errors import UnreachableError
+from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
 from sparkproof.recipe.vllm_args import parse_serve_args
@@ -103,8 +103,11 @@ def refuse_model(served: Sequence[str], wanted: str) -> str:
     """The name to use: the one asked for, else the first that is served.
 
     Raises:
+        UsageError: what was asked for can be no name.
         UnreachableError: nothing is served, and no name was given.
     """
+    if not wanted.isprintable():
+        raise UsageError("--model holds characters that no name can have")
     if wanted or served:
         return wanted or served[0]
     raise UnreachableError(

@@ -24,7 +24,7 @@ async def others_at(session: Session, idle_s: float) -> str:
     if first is None or second is None:
         return ""
     in_flight = max(_in_flight(first), _in_flight(second))
-    if in_flight:
+    if in_flight > 0:
         return f"{in_flight:.0f} requests are running or waiting"
     moved = (second.finished or 0.0) - (first.finished or 0.0)
     return f"{moved:.0f} requests finished while nothing was asked" if moved > 0 else ""

@@ -101,9 +101,16 @@ class Watch:
 
 
 def _tail_of(log: str) -> LogTail | None:
-    """A file is followed; a container's or unit's log is read once, if anything fails."""
+    """A file is followed; a container's or unit's log is read once, if anything fails.
+
+    Raises:
+        UsageError, UnreachableError: there is no such log, which is told before anything is asked.
+    """
     kind, colon, _ = log.partition(":")
-    if not log or (colon and kind in ("container", "unit")):
+    if not log:
+        return None
+    if colon and kind in ("container", "unit"):
+        open_log(log)
         return None
     if log == "-":
         raise UsageError("standard input can't be followed beside a soak", hint="--log FILE")

@@ -61,3 +61,15 @@ def test_answers_of_odd_shapes() -> None:
     assert error_message(b'{"error": "bad"}') == "bad"
     assert error_message(b"<h1>Bad Gateway</h1>\nmore") == "<h1>Bad Gateway</h1>"
     assert error_message(b"") == ""
+
+
+def test_what_can_be_no_count_is_none() -> None:
+    """Sums and differences of such numbers would be no numbers, which no record can hold."""
+    name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+    text = "".join(
+        f'vllm:num_requests_running{{engine="{n}"}} {value}\n{name}{{position="{n}"}} {value}\n'
+        for n, value in enumerate(("NaN", "+Inf", "1e308", "-1e308"))
+    )
+    counts = read_counts(text.encode(), "x")
+    assert counts.running is None
+    assert counts.accepted_at == ()
