@@ -2,10 +2,10 @@
 
     python benchmarks/diagnosis.py [--minefield PROGRAM] [--sparkrun PYTHON] [HEALTHY_LOG ...]
 
-Inputs: the recorded failures of ``tests/data/logs`` (public threads, each with its source).
-We get the log fragment alone; Minefield gets the symptom in words besides, as its command
-line wants one; sparkrun's hints get the fragment. Where a record has no log text, abstaining
-is all that a log reader can do.
+Inputs: the recorded failures of ``tests/data/logs`` (public threads, each with its source), and
+for us alone the collected ones, which were gathered later. We get the log fragment alone;
+Minefield gets the symptom in words besides, as its command line wants one; sparkrun's hints get
+the fragment. Where a record has no log text, abstaining is all that a log reader can do.
 
 Ours is scored by class, automatically. Minefield names traps, not classes: its first answers
 were read and judged by hand (2026-11-29, version 0.2.2); what isn't listed as ``related``
@@ -30,7 +30,9 @@ from sparkproof.facts.log_book import log_lines
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.reader import read_log
 
-RECORDS = Path(__file__).parents[1] / "tests" / "data" / "logs" / "recorded-failures.json"
+LOGS = Path(__file__).parents[1] / "tests" / "data" / "logs"
+RECORDS = LOGS / "recorded-failures.json"
+COLLECTED = LOGS / "collected-failures.json"
 MINEFIELD_RELATED = frozenset(
     {
         "f-ptx-forwardcompat",
@@ -65,8 +67,9 @@ def ours(index: PhraseIndex, text: str) -> Diagnosis | None:
 
 def score_ours(index: PhraseIndex, record: dict[str, Any]) -> str:
     found = ours(index, "\n".join(record.get("log_fragment", ())))
+    right = record.get("classes", [record.get("failure_class")])
     if found and found.cause:
-        return "cause" if found.cause.failure_class == record["failure_class"] else "wrong"
+        return "cause" if found.cause.failure_class in right else "wrong"
     kinds = [k.failure_class for k in found.kinds] if found else []
     return "kind only" if kinds else "abstains"
 
@@ -107,6 +110,11 @@ def main() -> None:
             tables.setdefault("sparkrun hints, all", Counter())[
                 "related" if hit else "abstains"
             ] += 1
+    for record in json.loads(COLLECTED.read_text())["records"]:
+        part = record["part"] if record["classes"] else f"{record['part']}, no cause settled"
+        tables.setdefault(f"sparkproof, collected, {part}", Counter())[
+            score_ours(index, record)
+        ] += 1
     print_tables(tables)
     print_healthy(index, options)
 

