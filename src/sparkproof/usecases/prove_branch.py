@@ -33,12 +33,12 @@ from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.predict import predict, predict_attention
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.usecases.prove_roles import (
-    QUANTIZATION_FLAG,
     check_architecture,
     check_kv_cache,
     draft_questions,
     why_not_loaded,
 )
+from sparkproof.usecases.quantization_flag import check_quantization_flag
 
 TOOLS = ("nvcc", "ninja")
 EVERY_MODEL = "model/every"
@@ -131,7 +131,9 @@ class _Prover:
 
     def run(self) -> Iterator[LayerProof]:
         yield from check_architecture(self._look.profile, self._look.surface)
-        yield from self._quantization_flag()
+        yield from check_quantization_flag(
+            self._arguments.quantization, self._look.profile, self._look.surface
+        )
         yield from check_kv_cache(self._arguments, self._look.surface)
         for item in self._look.effective:
             yield self._layer(item)
@@ -143,26 +145,6 @@ class _Prover:
         if LayerClass.VISION in classes and not self._arguments.text_only:
             yield self._always(VISION_KERNEL, VISION_ATTENTION)
         yield self._always("every-model", EVERY_MODEL)
-
-    def _quantization_flag(self) -> Iterator[LayerProof]:
-        """``--quantization`` that says something else than the checkpoint: not followed."""
-        wanted, declared = self._arguments.quantization, self._look.profile.quant_method
-        option = self._look.surface.option("--quantization")
-        known = option.choices if option is not None else ()
-        if wanted and known and wanted.lower() not in known:
-            reason = f"vLLM refuses: unknown quantization method `{wanted}`"
-            yield LayerProof(QUANTIZATION_FLAG, "", Verdict.FAIL, reason, ())
-            return
-        if not wanted or _same_method(wanted, declared):
-            return
-        seen = f"the checkpoint declares {declared}" if declared else "the checkpoint has none"
-        yield LayerProof(
-            subject=QUANTIZATION_FLAG,
-            scheme="",
-            verdict=Verdict.INCONCLUSIVE,
-            reason=f"`--quantization {wanted}` is not followed here: {seen}",
-            deliveries=(),
-        )
 
     def _layer(self, item: EffectiveFormat) -> LayerProof:
         layer = item.effective
@@ -265,12 +247,6 @@ class _Prover:
                 self._look.profile.state,
             )
         )
-
-
-def _same_method(wanted: str, declared: str) -> bool:
-    """``modelopt_fp4`` speaks of ``modelopt``, and so do hyphens for underscores."""
-    one, other = (text.lower().replace("-", "_") for text in (wanted, declared))
-    return bool(other) and (one.startswith(other) or other.startswith(one))
 
 
 def _without(layer: LayerFormat, verdict: Verdict, reason: str) -> LayerProof:

@@ -77,6 +77,8 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
         yield _finding(rule, Severity.ERROR, layer, prediction.error, prediction.evidence)
     elif layer.subject in _REFUSED and layer.verdict is Verdict.FAIL:
         yield _finding(_REFUSED[layer.subject], Severity.ERROR, layer, layer.reason, ())
+    elif layer.subject == QUANTIZATION_FLAG and layer.verdict is Verdict.PASS:
+        yield _finding("select/quantization-replaced", Severity.WARNING, layer, layer.reason, ())
     elif layer.verdict is Verdict.INCONCLUSIVE and not layer.deliveries:
         found = _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())
         yield msgspec.structs.replace(found, remedy=_ways_out(prediction))

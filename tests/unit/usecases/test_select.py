@@ -201,10 +201,21 @@ def test_nothing_to_read_from_is_a_usage_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "verdict"), [("fp4", Verdict.FAIL), ("FP8", Verdict.INCONCLUSIVE)]
+    ("build", "value", "verdict", "rule"),
+    [
+        ("w4a4", "fp4", Verdict.FAIL, "select/quantization-refused"),
+        ("w4a4", "FP8", Verdict.FAIL, "select/quantization-refused"),
+        ("w4a4", "compressed-tensors", Verdict.PASS, ""),
+        ("w4a4", "humming", Verdict.INCONCLUSIVE, "deliver/not-examined"),
+        ("w4a16", "fp4", Verdict.PASS, "select/quantization-replaced"),
+        ("w4a16", "modelopt_mixed", Verdict.PASS, ""),
+        ("w4a16", "humming", Verdict.INCONCLUSIVE, "deliver/not-examined"),
+    ],
 )
-def test_a_quantization_method_that_the_release_does_not_know(value: str, verdict: Verdict) -> None:
-    report = report_of(example("w4a4", "--quantization", value))
+def test_a_quantization_flag_beside_a_checkpoint_that_says_its_method(
+    build: str, value: str, verdict: Verdict, rule: str
+) -> None:
+    report = report_of(example(build, "--quantization", value))
     assert report.verdict is verdict
-    refused = "select/quantization-refused" in {finding.rule for finding in report.findings}
-    assert refused is (verdict is Verdict.FAIL)
+    about = [item.rule for item in report.findings if item.subject == "quantization-flag"]
+    assert about == ([rule] if rule else [])
