@@ -29,18 +29,38 @@ _WAYS = (
         "write them out after `--`, as `vllm serve MODEL --flag …` takes them",
     ),
 )
-SUFFIXES = (".yaml", ".yml", ".service")
+_FILES = {
+    ".service": (
+        "a systemd unit is not read",
+        "put what ExecStart= runs into a .sh file, with its Environment= lines as exports",
+    ),
+    ".container": (
+        "a Quadlet unit is not read",
+        "start it and save `podman inspect NAME`",
+    ),
+    ".py": (
+        "a program is neither run nor read",
+        "save `docker inspect NAME` of what it starts, or give vLLM's words after `--`",
+    ),
+    ".ps1": (
+        "a PowerShell script is not read",
+        "save `docker inspect NAME` of what it starts",
+    ),
+    ".env": (
+        "variables alone are no deployment",
+        "give them as --env NAME=VALUE beside one",
+    ),
+}
+SUFFIXES = (".yaml", ".yml", *_FILES)
 
 
 def refuse_form(text: str, where: str) -> FormatError:
     """The error for a file of a form that is not read."""
-    name = PurePath(where).name
-    if name.endswith(".service"):
-        return FormatError(
-            "a systemd unit is not read",
-            where=where,
-            hint="put what ExecStart= runs into a .sh file, with its Environment= lines as exports",
-        )
+    path = PurePath(where)
+    name = path.name
+    if path.suffix in _FILES:
+        message, hint = _FILES[path.suffix]
+        return FormatError(message, where=where, hint=hint)
     for pattern, what, way in _WAYS:
         if pattern.search(text):
             return FormatError(

@@ -93,6 +93,7 @@ def test_what_is_said_elsewhere_is_refused_by_name(document: dict[str, Any], mes
         ("r.yaml", "name: x\ncommand: |\n  vllm serve m\n", "launcher's recipe", "docker inspect"),
         ("s.yaml", "model: m/m\nmax-model-len: 8192\n", "file of vLLM arguments", "after `--`"),
         ("v.service", "[Service]\nExecStart=vllm serve m\n", "systemd unit", "ExecStart="),
+        ("start.py", "import vllm\n", "neither run nor read", "docker inspect"),
         ("x.yaml", "- 1\n", "YAML is not read", "TOML"),
     ],
 )
