@@ -53,7 +53,7 @@ CASES = [
         (*TOOLS, "--env", "VLLM_NVFP4_GEMM_BACKEND=marlin"),
     ),
     Case(
-        "quantization-flag", 3, "0.33.0", "w4a4", (*TOOLS, "--", "--quantization", "modelopt_fp4")
+        "quantization-flag", 1, "0.33.0", "w4a4", (*TOOLS, "--", "--quantization", "modelopt_fp4")
     ),
     Case("other-platform", 1, "0.33.0", "w4a4", TOOLS, platform="x86_64"),
     Case("h200", 0, "0.33.0", "w4a4", (*TOOLS, "--device", "h200")),
