@@ -54,6 +54,10 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; ends the process."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from sparkproof.cli.output import open_streams  # noqa: PLC0415
+
+        open_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     with Boundary(argv):

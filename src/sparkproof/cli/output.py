@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO, TypeVar
 
 import click
 import msgspec
 
 from sparkproof import __version__
 from sparkproof.adapters.clock import SystemClock, timestamp
-from sparkproof.core.errors import ExitCode
+from sparkproof.core.errors import ExitCode, UnreachableError
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
 from sparkproof.core.text import encodable, map_text, shorten, visible
@@ -23,6 +24,7 @@ from sparkproof.render.page import PAGE_COLUMNS, page_of
 from sparkproof.render.report_text import render_error, render_frame
 
 T = TypeVar("T")
+_FULL_HINT = "free some space; where receipts are kept, `sparkproof receipt list` has the answer"
 _MAX_MESSAGE = 800
 """Characters of a message: what it quotes may be of any length."""
 
@@ -73,25 +75,74 @@ def emit_or_interrupt(
     return ExitCode.INTERRUPTED if getattr(report.result, "interrupted", False) else code
 
 
+def open_streams() -> None:
+    """Put the null device where a standard stream was closed.
+
+    The next file that is opened would take its number, and what is said on the stream would end
+    up in it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - until the end
+
+
 def drop_stdout() -> None:
     """Send what is left in stdout's buffer nowhere, so that the interpreter's exit stays quiet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop(sys.stdout)
+
+
+def _drop(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def write_json(value: object) -> None:
-    """One JSON document on stdout: UTF-8, whatever the locale says."""
+    """One JSON document on stdout: UTF-8, whatever the locale says.
+
+    Raises:
+        UnreachableError: stdout takes no more.
+    """
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
         data = msgspec.json.encode(map_text(msgspec.to_builtins(value), encodable))
-    sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.format(data) + b"\n")
-    sys.stdout.flush()
+    with _told_of_full_disks():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(msgspec.json.format(data) + b"\n")
+        sys.stdout.flush()
 
 
 def write_lines(lines: Iterable[Line], *, to_stderr: bool = False) -> None:
-    """Text, coloured on a terminal only, and never under ``NO_COLOR``."""
-    stream = sys.stderr if to_stderr else sys.stdout
+    """Text, coloured on a terminal only, and never under ``NO_COLOR``.
+
+    What is told on stderr decides nothing: where nobody takes it any more, the work goes on.
+
+    Raises:
+        UnreachableError: stdout takes no more.
+    """
+    if not to_stderr:
+        with _told_of_full_disks():
+            _write(sys.stdout, lines)
+        return
+    try:
+        _write(sys.stderr, lines)
+    except OSError:
+        _drop(sys.stderr)
+
+
+@contextlib.contextmanager
+def _told_of_full_disks() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_stdout()  # what is left in the buffer can't be written at the end either
+        raise UnreachableError(
+            f"can't write the answer to stdout: {error.strerror or error}", hint=_FULL_HINT
+        ) from error
+
+
+def _write(stream: TextIO, lines: Iterable[Line]) -> None:
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     for item in folded(lines):
         if colour:
@@ -130,5 +181,6 @@ def write_error(command: str, code: str, message: str, hint: str, *, as_json: bo
         error=ErrorInfo(code, told, shorten(redact_text(hint), _MAX_MESSAGE)),
     )
     if as_json:
-        write_json(report)
+        with contextlib.suppress(BrokenPipeError, UnreachableError):  # it is told below
+            write_json(report)
     write_lines(render_error(report), to_stderr=True)
