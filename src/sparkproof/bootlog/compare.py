@@ -135,9 +135,17 @@ def _flag(name: str, wanted: str, boot: BootLog) -> Agreement | None:
     observed = boot.argument(name.removeprefix("--").replace("-", "_"))
     if observed is None or wanted.startswith("{"):
         return None
-    agrees = plain_value(observed) == plain_value(wanted)
+    agrees = _listed(observed, wanted) or plain_value(observed) == plain_value(wanted)
     likely = "" if agrees else "the server was started with other arguments"
     return Agreement(name, wanted, observed, agrees, likely)
+
+
+def _listed(observed: str, wanted: str) -> bool:
+    """Whether a flag of several values is logged as the list of those that were given."""
+    if not (observed.startswith("[") and observed.endswith("]")):
+        return False
+    logged = [plain_value(item) for item in observed[1:-1].split(",")]
+    return logged == [plain_value(word) for word in wanted.split()]
 
 
 def plain_value(value: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkproof.core.finding import Finding
 from sparkproof.core.observations.server_snapshot import Window
-from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.core.results.smoke import LogSays, SmokeResult
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.pages import make_finding
 
@@ -96,7 +96,7 @@ def _kv(result: SmokeResult) -> _One:
 def _async(result: SmokeResult) -> _One:
     name, log = "smoke/async-scheduling", result.log
     if log is None or log.async_scheduling is None:
-        return Criterion(name, Verdict.SKIPPED, "only the boot log tells: give it with --log"), None
+        return Criterion(name, Verdict.SKIPPED, _untold(log)), None
     if log.async_scheduling:
         return Criterion(name, Verdict.PASS, "on"), None
     finding = make_finding("smoke/async-off", where="boot log", what=log.async_why or "off")
@@ -106,7 +106,7 @@ def _async(result: SmokeResult) -> _One:
 def _graphs(result: SmokeResult) -> _One:
     name, log = "smoke/graphs", result.log
     if log is None or (log.eager is None and not log.largest_graph):
-        return Criterion(name, Verdict.SKIPPED, "only the boot log tells: give it with --log"), None
+        return Criterion(name, Verdict.SKIPPED, _untold(log)), None
     if log.eager:
         return Criterion(name, Verdict.SKIPPED, "eager mode: no graphs"), None
     needed = log.max_num_seqs * (1 + log.speculative_tokens)
@@ -115,6 +115,10 @@ def _graphs(result: SmokeResult) -> _One:
         finding = make_finding("smoke/graphs", message, where="boot log", what=message)
         return Criterion(name, Verdict.PASS, message, warning=True), finding
     return Criterion(name, Verdict.PASS, f"captured up to {log.largest_graph} tokens"), None
+
+
+def _untold(log: LogSays | None) -> str:
+    return "the boot log does not tell" if log else "only the boot log tells: give it with --log"
 
 
 def _int(text: str) -> int:

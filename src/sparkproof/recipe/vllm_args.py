@@ -99,6 +99,14 @@ def _size(flag: str, value: str) -> int:
     return int(number)
 
 
+def plain_size(flag: str, value: str) -> str:
+    """A size as the number that vLLM logs: ``32k`` is 32000; any other value as it is."""
+    known = serve_flags().flag(flag.replace("_", "-"))
+    sizes = (FlagKind.COUNT, FlagKind.SIZE, FlagKind.LENGTH)
+    sized = known is not None and known.kind in sizes and _SIZE.match(value)
+    return str(_size(flag, value)) if sized and not value.isdecimal() else value
+
+
 def _count(flag: str, value: str) -> int:
     number = _size(flag, value)
     if number < 1:

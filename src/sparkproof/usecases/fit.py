@@ -44,7 +44,8 @@ def fit(request: FitRequest) -> Report[FitResult]:
     plan = plan_kv(shape, pool, rounding_bytes=rounding, blocks=case.args.blocks_override)
     plan = _auto_length(case, shape, plan)
     neighbour, unknowns = _ask_neighbour(case, plan, pool, rounding)
-    low, high = _ends(shape, memory, origin)
+    stated = bool(case.args.blocks_override)
+    low, high = (None, None) if stated else _ends(shape, memory, origin)
     residence = _residence(case, memory)
     findings = judge_memory(_situation(case, shape, plan, memory, residence))
     result = FitResult(

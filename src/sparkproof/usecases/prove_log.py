@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import msgspec
 
@@ -26,6 +25,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict, fold
 from sparkproof.memory.budget import GIB
 from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
+from sparkproof.recipe.vllm_args import plain_size
 from sparkproof.usecases.fit_case import FitRequest, read_case
 from sparkproof.usecases.log import read_boots
 from sparkproof.usecases.prove_branch import ATTENTION_KERNEL
@@ -113,13 +113,20 @@ def _finding(log: str, row: Agreement) -> Finding:
 
 
 def flags_with_values(arguments: Sequence[str]) -> dict[str, str]:
-    """Long flags with one value, as the user wrote them."""
-    found = {}
-    for word, following in pairwise((*arguments, "")):
-        name, equals, value = word.partition("=")
-        if name.startswith("--") and (equals or (following and not following.startswith("-"))):
-            found[name] = value if equals else following
-    return found
+    """Long flags and their values: sizes as numbers, several values with blanks between."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for word in arguments:
+        if word.startswith("-"):
+            name, equals, value = word.partition("=")
+            found[name] = [value] if equals else []
+        elif name:
+            found[name].append(word)
+    return {
+        name: " ".join(plain_size(name, value) for value in values)
+        for name, values in found.items()
+        if name.startswith("--") and any(values)
+    }
 
 
 def _expectation(

@@ -130,6 +130,8 @@ def test_the_boot_log_adds_what_only_it_tells() -> None:
     criteria, findings = judge_smoke(msgspec.structs.replace(result, log=says))
     assert {f.rule for f in findings} == {"smoke/async-off", "smoke/graphs"}
     assert all(c.verdict in (Verdict.PASS, Verdict.SKIPPED) for c in criteria)
+    criteria, _ = judge_smoke(msgspec.structs.replace(result, log=LogSays()))
+    assert not any("give it with --log" in c.reason for c in criteria)
 
 
 def test_a_stored_result_is_judged_as_the_fresh_one_was() -> None:

@@ -51,6 +51,11 @@ def test_a_pool_out_of_a_log() -> None:
     assert "317 to 318 blocks" in text
 
 
+def test_blocks_that_a_flag_states_are_no_estimate() -> None:
+    result = answer(ask(argv=(*GUIDE, "--num-gpu-blocks-override", "400"), weights_gib=21.96))
+    assert (result.plan.blocks, result.low, result.high) == (400, None, None)
+
+
 def test_a_plan_from_flags_alone() -> None:
     result = answer(ask(weights_gib=21.96))
     assert result.memory is not None

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot
-from sparkproof.core.observations.boot_log import BackendSeen, BootLog, Outcome, Phase, Seen
+from sparkproof.core.observations.boot_log import (
+    Argument,
+    BackendSeen,
+    BootLog,
+    Outcome,
+    Phase,
+    Seen,
+)
 from sparkproof.core.results.proof import Agreement, LogComparison
 from sparkproof.core.verdict import Verdict
 from sparkproof.usecases.prove_log import flags_with_values, judge_comparison
 
 
-def _boot(*seen: Seen, backends: tuple[BackendSeen, ...] = (), version: str = "") -> BootLog:
+def _boot(
+    *seen: Seen,
+    backends: tuple[BackendSeen, ...] = (),
+    version: str = "",
+    arguments: dict[str, str] | None = None,
+) -> BootLog:
     return BootLog(
         number=1,
         first_line=1,
@@ -20,6 +34,7 @@ def _boot(*seen: Seen, backends: tuple[BackendSeen, ...] = (), version: str = ""
         reached=next(iter(Phase)),
         seen=seen,
         backends=backends,
+        arguments=tuple(Argument(name, value) for name, value in (arguments or {}).items()),
     )
 
 
@@ -60,6 +75,21 @@ def test_flags_are_read_as_the_user_wrote_them() -> None:
     words = ("--max-model-len", "4096", "--moe-backend=marlin", "--enable-lora", "--trust")
     assert flags_with_values(()) == {}
     assert flags_with_values(words) == {"--max-model-len": "4096", "--moe-backend": "marlin"}
+    more = ("--served-model-name", "a", "b", "--max-model-len=32k", "--dtype", "8k", "-tp", "2")
+    assert flags_with_values(more) == {
+        "--served-model-name": "a b",
+        "--max-model-len": "32000",
+        "--dtype": "8k",
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "agrees"), [("tiny", True), ("tiny big", False), ("big", False), ("", False)]
+)
+def test_a_flag_of_several_values_is_logged_as_a_list(wanted: str, agrees: bool) -> None:
+    boot = _boot(arguments={"served_model_name": "['tiny']"})
+    rows = compare_boot(Expectation(flags={"--served-model-name": wanted}), boot)
+    assert _row(rows, "--served-model-name").agrees is agrees
 
 
 def test_a_silent_log_proves_nothing() -> None:
