@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import cache
 
 import msgspec
 
 from sparkproof.facts.book import load_folder
+from sparkproof.facts.releases import holds
 
 Plain = str | int | float | bool
 
@@ -36,11 +37,44 @@ class RoutingWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found if self.equals is None else found == self.equals
 
 
+class InReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of some releases, in place of the others."""
+
+    releases: str
+    settings: dict[str, Plain]
+
+
+class NamedAttention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An attention backend that a model's own configuration names where no flag does.
+
+    Attributes:
+        head_above: only where some head is larger than this; heads of different size in any case.
+        not_on_majors: major compute capabilities where it is not named.
+    """
+
+    releases: str
+    backend: str
+    why: str
+    head_above: int = 0
+    not_on_majors: tuple[int, ...] = ()
+
+    def applies(self, release: str, major: int, heads: Collection[int]) -> bool:
+        """Whether it is named for layers with heads of these sizes."""
+        return (
+            holds(self.releases, release)
+            and major not in self.not_on_majors
+            and len(set(heads)) > 1
+            and max(heads) > self.head_above
+        )
+
+
 class ModelTraits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a model's own code passes to its layers.
 
     Attributes:
         settings: answers to what selection functions ask, by the release's own names.
+        in_releases: settings that only some releases have.
+        attention: backends that its configuration names, the first that applies counts.
         routing: what its router gets.
     """
 
@@ -49,13 +83,38 @@ class ModelTraits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     checked: date
     settings: dict[str, Plain]
+    in_releases: tuple[InReleases, ...] = ()
+    attention: tuple[NamedAttention, ...] = ()
     routing: tuple[RoutingWord, ...] = ()
 
 
-def settings_of(architectures: Iterable[str]) -> dict[str, Plain]:
-    """Settings that the model class fixes; empty for one that nothing is known of."""
+def settings_of(architectures: Iterable[str], release: str = "") -> dict[str, Plain]:
+    """Settings that the model class fixes; empty for one that nothing is known of.
+
+    Args:
+        release: adds what only this release has ("" for what all of them have).
+    """
     found = _traits(architectures)
-    return found.settings if found is not None else {}
+    if found is None:
+        return {}
+    extra = [
+        item.settings for item in found.in_releases if release and holds(item.releases, release)
+    ]
+    return {key: value for part in (found.settings, *extra) for key, value in part.items()}
+
+
+def attention_of(
+    architectures: Iterable[str], release: str, major: int, heads: Collection[int]
+) -> NamedAttention | None:
+    """The attention backend that the model's configuration names, if it names one.
+
+    Args:
+        major: of the device's compute capability.
+        heads: sizes of the heads of all its layers.
+    """
+    found = _traits(architectures)
+    named = found.attention if found is not None else ()
+    return next((item for item in named if item.applies(release, major, heads)), None)
 
 
 def routing_of(architectures: Iterable[str], declared: Mapping[str, Plain]) -> dict[str, Plain]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.condition import EnvTest, Setting, Tri, evaluate, leaves, render_condition
 from sparkproof.core.finding import Confidence
@@ -13,6 +15,7 @@ from sparkproof.core.observations.checkpoint_profile import (
 )
 from sparkproof.core.observations.release_surface import Branch, Oracle, Pinned, ReleaseSurface
 from sparkproof.core.prediction import How, Outcome, Prediction, Step
+from sparkproof.facts.model_traits import NamedAttention, attention_of
 from sparkproof.selection.context import Context
 from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswers
@@ -62,13 +65,31 @@ def predict_attention(
 ) -> Prediction:
     """The attention backend for full attention layers."""
     layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
+    named = _named_attention(surface, capability, profile, choices)
+    if named is not None:
+        choices = msgspec.structs.replace(choices, attention_backend=named.backend)
     settings = layer_settings(layer, profile, choices)
     context = Context(surface, capability, settings, gates or {}, dict(choices.env))
-    prediction = _Predictor(context, layer, choices, profile.quant_method).run(
+    why = named.why if named is not None else ""
+    prediction = _Predictor(context, layer, choices, profile.quant_method, named=why).run(
         attention_oracle(profile), "attention-backend"
     )
     kv = str(settings["kv_cache_dtype"])
     return _with_scheme(prediction, f"kv-cache {kv}")
+
+
+def _named_attention(
+    surface: ReleaseSurface,
+    capability: ComputeCapability,
+    profile: CheckpointProfile,
+    choices: Choices,
+) -> NamedAttention | None:
+    """What the model's own configuration puts where no flag names a backend."""
+    if choices.attention_backend.lower() not in ("", "auto") or profile.state is None:
+        return None
+    shapes = (item.attention for item in profile.state.layers)
+    heads = {shape.head_dim for shape in shapes if shape is not None}
+    return attention_of(profile.architectures, surface.version, capability.major, heads)
 
 
 def _with_scheme(prediction: Prediction, scheme: str) -> Prediction:
@@ -93,8 +114,16 @@ def _plain(layer: LayerFormat) -> Prediction:
 
 class _Predictor:
     def __init__(
-        self, context: Context, layer: LayerFormat, choices: Choices, quant_method: str
+        self,
+        context: Context,
+        layer: LayerFormat,
+        choices: Choices,
+        quant_method: str,
+        *,
+        named: str = "",
     ) -> None:
+        """`named`: why a backend is named though no flag names one."""
+        self._named = named
         self.quant_method = quant_method
         self.context = context
         self.layer = layer
@@ -285,6 +314,8 @@ class _Predictor:
         if value.lower() != "auto":
             if self._falls_back(oracle, branch, value):
                 return How.AUTO, f"{oracle.flag} {value} {FELL_BACK}"
+            if self._named:
+                return How.SCHEME, self._named
             return How.FLAG, f"{oracle.flag} {value}"
         for leaf in asked:
             if isinstance(leaf, Setting) and leaf.path == "use_a16" and branch.selected:

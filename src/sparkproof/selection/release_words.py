@@ -6,7 +6,7 @@ from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.condition import Tri, evaluate
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.release_surface import ReleaseSurface
-from sparkproof.facts.model_traits import routing_of
+from sparkproof.facts.model_traits import routing_of, settings_of
 from sparkproof.selection.context import Context
 from sparkproof.selection.settings import Settings
 
@@ -29,6 +29,7 @@ def with_release_words(
 ) -> Settings:
     """The same with what the release's own tables and rules add."""
     found = with_key_parts(_with_named_key(settings, surface, profile.quant_method), surface)
+    found |= _of_this_release(profile, surface)
     routing = routing_of(profile.architectures, profile.routing)
     if not routing:
         return found
@@ -37,6 +38,13 @@ def with_release_words(
     if method:
         found.setdefault(_METHOD, method)
     return found
+
+
+def _of_this_release(profile: CheckpointProfile, surface: ReleaseSurface) -> Settings:
+    """What the model class gives in this release and not in all of them."""
+    always = settings_of(profile.architectures)
+    here = settings_of(profile.architectures, surface.version)
+    return {path: value for path, value in here.items() if always.get(path) != value}
 
 
 def _with_named_key(settings: Settings, surface: ReleaseSurface, method: str) -> Settings:
