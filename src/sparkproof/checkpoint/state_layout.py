@@ -97,6 +97,10 @@ class _Reader:
 
     def _refuse(self) -> None:
         """A config whose layers keep something that is not modelled here."""
+        if self.model_type in self.book.refused_types:
+            self._unknown(
+                "model_type", f"the cache layout of `{self.model_type}` is not known here"
+            )
         for key in sorted(self.book.refused):
             if key in self.text:
                 self._unknown(key, "a cache layout that is not known here")

@@ -309,6 +309,7 @@ class LayoutBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     both: frozenset[str]
     stateless: frozenset[str]
     refused: frozenset[str]
+    refused_types: frozenset[str]
     default_period: dict[str, int]
     state: tuple[StateFields, ...]
 

@@ -76,6 +76,7 @@ class ModelTraits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         in_releases: settings that only some releases have.
         attention: backends that its configuration names, the first that applies counts.
         routing: what its router gets.
+        own_attention: why the release's selection is not asked for its attention ("" where it is).
     """
 
     id: str
@@ -85,6 +86,7 @@ class ModelTraits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: dict[str, Plain]
     in_releases: tuple[InReleases, ...] = ()
     attention: tuple[NamedAttention, ...] = ()
+    own_attention: str = ""
     routing: tuple[RoutingWord, ...] = ()
 
 
@@ -115,6 +117,12 @@ def attention_of(
     found = _traits(architectures)
     named = found.attention if found is not None else ()
     return next((item for item in named if item.applies(release, major, heads)), None)
+
+
+def own_attention_of(architectures: Iterable[str]) -> str:
+    """Why the release's selection is not asked for a model's attention, "" where it is."""
+    found = _traits(architectures)
+    return found.own_attention if found is not None else ""
 
 
 def routing_of(architectures: Iterable[str], declared: Mapping[str, Plain]) -> dict[str, Plain]:

@@ -15,12 +15,12 @@ from sparkproof.core.observations.checkpoint_profile import (
 )
 from sparkproof.core.observations.release_surface import Branch, Oracle, Pinned, ReleaseSurface
 from sparkproof.core.prediction import How, Outcome, Prediction, Step
-from sparkproof.facts.model_traits import NamedAttention, attention_of
+from sparkproof.facts.model_traits import NamedAttention, attention_of, own_attention_of
 from sparkproof.selection.context import Context
 from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.schemes import oracle_of
-from sparkproof.selection.settings import layer_settings, linear_choice
+from sparkproof.selection.settings import kv_cache_dtype, layer_settings, linear_choice
 from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
@@ -65,6 +65,9 @@ def predict_attention(
 ) -> Prediction:
     """The attention backend for full attention layers."""
     layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
+    own = own_attention_of(profile.architectures)
+    if own:
+        return _not_asked(layer, own, f"kv-cache {kv_cache_dtype(profile, choices)}")
     named = _named_attention(surface, capability, profile, choices)
     if named is not None:
         choices = msgspec.structs.replace(choices, attention_backend=named.backend)
@@ -76,6 +79,20 @@ def predict_attention(
     )
     kv = str(settings["kv_cache_dtype"])
     return _with_scheme(prediction, f"kv-cache {kv}")
+
+
+def _not_asked(layer: LayerFormat, why: str, scheme: str) -> Prediction:
+    return Prediction(
+        subject="attention-backend",
+        scheme=scheme,
+        oracle="",
+        steps=(),
+        selected="",
+        how=How.NONE,
+        reason=f"can't be predicted: {why}",
+        confidence=Confidence.INFERRED,
+        evidence=layer.evidence,
+    )
 
 
 def _named_attention(

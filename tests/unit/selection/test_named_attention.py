@@ -80,3 +80,10 @@ def test_gemmas_experts_get_the_activation_that_the_class_of_the_release_gives(
     fate = {step.backend: step.outcome for step in found.steps}
     asked = ("FLASHINFER_CUTLASS", "TRITON")
     assert {name for name in asked if fate[name] is Outcome.REFUSED} == refused
+
+
+def test_a_class_that_takes_a_backend_of_its_own_is_not_said_to_take_the_generic_one() -> None:
+    profile = CheckpointProfile("m", ("DeepseekV4ForCausalLM",), "deepseek_v4", "fp8", ())
+    found = predict_attention(load_surface("0.33.0"), GB10, profile=profile)
+    assert (found.selected, found.how, found.steps) == ("", How.NONE, ())
+    assert "sparse backend of its own" in found.reason

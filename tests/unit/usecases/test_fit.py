@@ -204,11 +204,16 @@ def test_no_such_checkpoint() -> None:
         ask(checkpoint="/nowhere/at/all")
 
 
-def test_a_layout_that_is_not_known_is_refused_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "value"), [("compress_ratios", [4, 128]), ("model_type", "deepseek_v4")]
+)
+def test_a_layout_that_is_not_known_is_refused_by_name(
+    tmp_path: Path, field: str, value: object
+) -> None:
     config = json.loads(Path(Q36).read_bytes())
-    config["text_config"]["compress_ratios"] = [4, 128]
+    config["text_config"][field] = value
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UsageError, match="compress_ratios"):
+    with pytest.raises(UsageError, match=field):
         ask(checkpoint=str(tmp_path), kv_gib=7.15)
 
 
