@@ -14,11 +14,15 @@ from typing import Any
 import pytest
 from tests.e2e.conftest import SCRIPT, Run
 
+from sparkproof.core.errors import FormatError
+from sparkproof.core.server_port import Ask, Reply
 from sparkproof.testing.openai_server import LineFaults, OpenAIServer
-from sparkproof.testing.stand_in import StandIn
+from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
+from sparkproof.usecases.smoke import smoke
 
 pytestmark = [pytest.mark.e2e, pytest.mark.enable_socket]
+BOOTED = Path(__file__).parents[1] / "data" / "logs" / "cpu-0.27.1-ngram.log"
 BENCH = ("--mode", "raw", "--depth", "32", "--output", "24")
 
 
@@ -54,6 +58,24 @@ def test_warming_up_waits_for_the_server(run: Run) -> None:
         done = run("smoke", server.url, "--warm-only", "--wait", "5")
     assert done.returncode == 0
     assert b"is warm" in done.stdout
+
+
+def test_the_log_of_a_server_that_is_waited_for_is_read_once_it_is_up(tmp_path: Path) -> None:
+    log = tmp_path / "boot.log"
+    log.write_text("starting\n")
+
+    class Booting(FakePort):
+        async def send(self, ask: Ask) -> Reply:
+            log.write_bytes(BOOTED.read_bytes())
+            return await super().send(ask)
+
+    port = Booting(StandIn(Behaviour()))
+    report = smoke("http://stand-in", port=port, log=str(log), wait_s=5, warm_only=True)
+    assert report.result is not None
+    assert report.result.log is not None
+    with pytest.raises(FormatError):
+        log.write_text("starting\n")
+        smoke("http://stand-in", port=port, log=str(log))
 
 
 def test_why_names_one_cause(run: Run, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_without_preemption_the_pass_says_so(run: Run) -> None:
     assert done.returncode == 0
     assert b"no preemptions" in done.stdout
     assert b"[soak/no-preemption]" in done.stdout
-    assert b"--resume soak-" in done.stderr
+    assert b"--resume latest" in done.stderr
 
 
 def test_an_engine_that_dies_is_named_and_survived(run: Run, tmp_path: Path) -> None:
@@ -202,6 +202,12 @@ def test_ctrl_c_keeps_the_records_and_a_receipt_goes_on(
         (("--resume", "damaged.jsonl"), 4, b"no records of ours"),
         (("--resume", "latest", "--seed", "x"), 2, b"belongs to the plan"),
         (("--log", "absent.log"), 4, b"no such file"),
+        (("--log", "container:"), 2, b"no container name"),
+        (("--timeout", "nan"), 2, b"no time in seconds"),
+        (("--requests", "1" + "0" * 30), 2, b"--requests is"),
+        (("--model", b"\xff"), 2, b"no name can have"),
+        (("--seed", b"\xff"), 2, b"--seed holds"),
+        (("--html", "/dev/null/page.html"), 4, b"can't write /dev/null/page.html"),
         (("--pid", "999999999"), 2, b"no process"),
         (("--log", "-"), 2, b"can't be followed"),
         (("--longest", "100000"), 2, b"do not fit"),
@@ -209,11 +215,11 @@ def test_ctrl_c_keeps_the_records_and_a_receipt_goes_on(
     ],
 )
 def test_wrong_usage(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, words: bytes
+    run: Run, tmp_path: Path, arguments: tuple[str | bytes, ...], code: int, words: bytes
 ) -> None:
     (tmp_path / "damaged.jsonl").write_text("{nothing\n")
     with serve() as server:
-        address = "http://127.0.0.1:1" if "--model" in arguments else server.url
+        address = "http://127.0.0.1:1" if arguments == ("--model", "") else server.url
         done = run("soak", address, *arguments)
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
     assert b"Traceback" not in done.stderr

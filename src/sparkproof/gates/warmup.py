@@ -65,7 +65,9 @@ def judge_warmup(costs: Sequence[FirstCost]) -> Criterion:
         if cost.first_s > _NOTICEABLE_S and cost.first_s > _FACTOR * cost.again_s
     ]
     if not cold:
-        return Criterion(name, Verdict.PASS, "no first request cost more than its like")
+        return Criterion(
+            name, Verdict.PASS, "no first request was far slower than the next like it"
+        )
     worst = max(cold, key=lambda cost: cost.first_s)
     reason = f"{worst.shape} cost {worst.first_s:.1f} s first, {worst.again_s:.2f} s again"
     return Criterion(name, Verdict.PASS, reason)

@@ -65,7 +65,7 @@ def smoke(
         address: ``server:URL`` or a URL.
         deployment: what it should be.
         trusted: receipt of an earlier smoke of the same checkpoint, found in `trust_store`.
-        wait_s: how long to wait for a server that is not there yet.
+        wait_s: how long to wait for a server that is not there yet; its log is read after that.
         port: asked in place of the address.
         seed: makes prompts that no cache has seen; the moment, unless given.
 
@@ -73,10 +73,10 @@ def smoke(
         UsageError, UnreachableError, FormatError: it can't be asked at all.
     """
     expected = expected_of(deployment, version=expect, names=names)
-    says = log_says(log) if log else None
+    says = log_says(log) if log and not wait_s else None
     old = read_trusted(trust_store, trusted) if trusted and trust_store else None
     run = SmokeRun(expected=expected, log=says, warm_only=warm_only, seed=seed, model=model)
-    _run(run, Ports(address, gateway, port), wait_s)
+    _run(run, Ports(address, gateway, port), wait_s, log if wait_s else "")
     result = run.finished(old)
     inputs = {"server": digest(result.snapshot)}
     if deployment is not None:
@@ -84,12 +84,14 @@ def smoke(
     return keep(report_smoke(result), store, inputs)
 
 
-def _run(run: SmokeRun, ports: Ports, wait_s: float) -> None:
+def _run(run: SmokeRun, ports: Ports, wait_s: float, log: str) -> None:
     """Run it; an interrupt after the first answers leaves what came until then."""
 
     async def ask() -> None:
         async with ports as (direct, other):
             await wait_for(direct, wait_s)
+            if log:
+                run.log = log_says(log)
             await run.go(direct, other)
 
     try:
@@ -120,7 +122,8 @@ class SmokeRun:
         self._seed = seed
         self._model = model
         self._session: Session | None = None
-        self._base: dict[str, Any] = {"expected": expected, "log": log, "warm_only": warm_only}
+        self._base: dict[str, Any] = {"expected": expected, "warm_only": warm_only}
+        self.log = log
         self.result: SmokeResult | None = None
         self.interrupted = False
 
@@ -130,7 +133,11 @@ class SmokeRun:
         model = refuse_model([m.name for m in snapshot.models], self._model)
         limit = next((m.max_model_len for m in snapshot.models if m.name == model), 0)
         self.result = SmokeResult(
-            snapshot=snapshot, model=model, gateway=gateway.name if gateway else "", **self._base
+            snapshot=snapshot,
+            model=model,
+            gateway=gateway.name if gateway else "",
+            log=self.log,
+            **self._base,
         )
         self._session = session = Session(port, silences=_SILENCES)
         seed = self._seed or f"{asyncio.get_running_loop().time()}"
@@ -277,6 +284,8 @@ def _summary(
         passed = sum(c.verdict is Verdict.PASS for c in criteria)
         skipped = sum(c.verdict is Verdict.SKIPPED for c in criteria)
         return f"{result.model} is {what}: {passed} answers, {skipped} not shown"
+    if verdict is Verdict.INCONCLUSIVE and bad:
+        return f"{bad.name.removeprefix('smoke/')}: {bad.reason}"
     return findings[0].message if findings else (bad.reason if bad else "nothing could be asked")
 
 
@@ -285,5 +294,5 @@ def _next_steps(
 ) -> tuple[str, ...]:
     steps = [f"sparkproof explain {f.rule}" for f in findings if f.severity is Severity.ERROR][:2]
     if verdict is Verdict.PASS and not result.warm_only:
-        steps.append(f"sparkproof bench {result.snapshot.address}")
+        steps.append(f"sparkproof soak {result.snapshot.address}")
     return tuple(steps)

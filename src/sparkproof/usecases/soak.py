@@ -163,7 +163,8 @@ class _Soak:
             if self._journal is None:
                 self._journal = Journal.create(self.folder, "soak", self._plan)
             tally.take_all(self._journal.records(Record))
-            self._say(_words_of(self._plan, self._journal.path, len(tally.done)))
+            self._say(_words_of(self._plan, len(tally.done)))
+            self._say(f"records in {self._journal.path}")
             self._watch = watch
             self.run = SoakRun(
                 self._plan, self._journal, tally, port, watch, self._pace, self._show
@@ -256,10 +257,10 @@ def _records_of(reference: str, folder: Path, receipts: ReceiptStore | None) -> 
     return find_journal(folder, "soak", result.records if result else "")
 
 
-def _words_of(plan: SoakPlan, path: Path, done: int) -> str:
+def _words_of(plan: SoakPlan, done: int) -> str:
     much = f"{plan.last} requests" if plan.last else f"{plan.duration_s:.0f} s of requests"
     gone_on = f", {done} of them done" if done else ""
     return (
         f"{much}{gone_on}, {plan.concurrency} at once, {plan.prompt_low} to {plan.longest} tokens; "
-        f"records in {path} (--resume {path.name})"
+        "`--resume latest` goes on after a break"
     )

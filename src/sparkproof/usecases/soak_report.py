@@ -75,4 +75,6 @@ def _next_steps(
         steps.append(f"sparkproof soak {address} --resume {result.records}")
     elif verdict is Verdict.PASS and not result.pressure.preemptions and not result.plan.preempt:
         steps.append(f"sparkproof soak {address} --preempt")
+    elif verdict is Verdict.PASS:
+        steps.append(f"sparkproof bench {address}")
     return tuple(steps)

@@ -58,6 +58,9 @@ def test_a_sound_server() -> None:
 def test_what_is_wrong_is_named(behaviour: dict[str, Any], verdict: Verdict, rule: str) -> None:
     report = ask(behaviour)
     assert report.verdict is verdict
+    worst = [c for c in report.criteria if c.verdict is verdict]
+    if verdict is Verdict.INCONCLUSIVE:
+        assert worst[0].reason in report.summary
     assert rule in rules_of(report)
 
 
