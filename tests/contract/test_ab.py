@@ -24,6 +24,7 @@ from tests.contract.ab_arms import (
 
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.deployment import Deployment
+from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.observations.ab_run import AbAnswer
 from sparkproof.core.report import Report
@@ -282,6 +283,34 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(streamed) < asked  # what was answered is not asked again
     with pytest.raises(UsageError, match="another plan"):
         run(tmp_path, arm(CONTROL), stopped, resume="latest", prompts=13)
+
+
+def edited(path: Path, old: bytes, new: bytes) -> str:
+    """The records with one thing changed in them, and a head that fits them."""
+    head, *rest = path.read_bytes().replace(old, new, 1).splitlines()
+    fields = msgspec.json.decode(head)
+    fields["plan_digest"] = digest(fields["plan"])
+    path.write_bytes(b"\n".join([msgspec.json.encode(fields), *rest, b""]))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"task":', b'"task":9', "never planned"),
+        (b'"arm":0', b'"arm":-1', "never planned"),
+        (b'"power":', b'"strength":1,"power":', "no plan of ab"),
+        (b'"status":', b'"status":"x","was":', "no record"),
+    ],
+)
+def test_records_that_are_none_of_this_run_are_one_error(
+    tmp_path: Path, old: bytes, new: bytes, said: str
+) -> None:
+    run(tmp_path, arm(CONTROL), arm(started=5))
+    (path,) = tmp_path.rglob("ab-*.jsonl")
+    with pytest.raises(FormatError, match=said) as caught:
+        run(tmp_path, arm(CONTROL), arm(started=5), resume=edited(path, old, new))
+    assert path.name in str(caught.value)
 
 
 OWN = b"""{"id": "a", "prompt": "%s", "expected": "x", "max_tokens": 64}

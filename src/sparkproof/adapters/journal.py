@@ -196,7 +196,10 @@ def read_head(path: Path) -> JournalHead:
         plan = msgspec.json.decode(head.plan)
     except (msgspec.DecodeError, RecursionError) as error:
         raise FormatError(f"no records of ours: {error}", where=path.name, line=1) from error
-    if head.schema != SCHEMA or digest(plan) != head.plan_digest:
+    if head.schema != SCHEMA:
+        message = f"written by another version, as {redact_text(head.schema[:60])}"
+        raise FormatError(message, where=path.name, line=1, hint="begin a new run")
+    if digest(plan) != head.plan_digest:
         raise FormatError("its plan is not the one it was begun with", where=path.name, line=1)
     return head
 

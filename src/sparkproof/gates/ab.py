@@ -69,7 +69,7 @@ def wanted_prompts(detect: float, power: float, alpha: float, differ: Sequence[s
         raise UsageError("--detect and --power lie between 0 and 1, e.g. 1% and 0.9")
     found = prompts_needed(detect, power, alpha, BY_SCORES if differ else 0.0)
     if found is None:
-        raise UsageError(f"no number of prompts worth asking sees {detect:.3%}")
+        raise UsageError(f"no number of prompts worth asking sees {percent(detect)}")
     return found
 
 

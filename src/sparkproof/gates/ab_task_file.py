@@ -43,6 +43,7 @@ def parse_tasks(lines: Iterable[bytes], where: str, *, own_scorer: str = "") -> 
             continue
         try:
             task = _task(Fields(parse_json_object(line, where), where), own_scorer)
+            _refuse_half_characters(task)
         except FormatError as error:
             raise _at_line(error, where, number) from error
         if task.id in first_line:
@@ -55,6 +56,14 @@ def parse_tasks(lines: Iterable[bytes], where: str, *, own_scorer: str = "") -> 
     if not tasks:
         raise FormatError("no task in it", where=where, hint=_HINT)
     return tuple(tasks)
+
+
+def _refuse_half_characters(task: Task) -> None:
+    """Half of a surrogate pair, which JSON's escapes can spell, is in no text that can be sent."""
+    try:
+        msgspec.json.encode(task)
+    except UnicodeEncodeError as error:
+        raise FormatError("half a surrogate pair (\\ud800 to \\udfff) is no character") from error
 
 
 def _at_line(error: FormatError, where: str, line: int) -> FormatError:

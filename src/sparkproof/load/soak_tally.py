@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.server_snapshot import EngineCounts, between
 from sparkproof.core.observations.soak_run import (
     Ending,
@@ -89,8 +90,18 @@ class Tally:
             self._end(record.ending)
 
     def take_all(self, records: Iterable[Record]) -> None:
-        """Many."""
+        """Many, as they were written down; a request that stands there twice counts once.
+
+        Raises:
+            FormatError: one is of a request that was never planned.
+        """
         for record in records:
+            if isinstance(record, SoakRecord):
+                if record.n < 0 or (self._plan.last and record.n >= self._plan.last):
+                    message = f"request {record.n} was never planned"
+                    raise FormatError(message, where="the records", hint="begin a new soak")
+                if record.n in self.done:
+                    continue
             self.take(record)
 
     @property

@@ -13,11 +13,12 @@ import msgspec
 
 from sparkproof.adapters.files import read_file
 from sparkproof.adapters.journal import Journal, find_journal, read_head, records_folder
+from sparkproof.adapters.scorer_program import refuse_scorer
 from sparkproof.adapters.server import Server, key_of
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.ab import Task
 from sparkproof.core.digest import digest
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.observations.ab_run import AbCell, AbPlan
 from sparkproof.core.report import Report
 from sparkproof.core.results.ab import AbArm, AbResult
@@ -99,6 +100,8 @@ def ab(
         UsageError, UnreachableError, FormatError: it can't be done at all.
     """
     refuse_arms(arms, wish)
+    if wish.scorer_command:
+        refuse_scorer(wish.scorer_command)
     work = AbWork(arms, wish, say)
     try:
         asyncio.run(work.go(ports))
@@ -131,6 +134,8 @@ def refuse_arms(arms: Sequence[ArmRef], wish: AbWish) -> None:
     commands = sum(bool(arm.restart) for arm in arms)
     if commands and commands != len(arms):
         raise UsageError("either every arm has a command that brings it up, or none has")
+    if wish.timeout_s <= 0:
+        raise UsageError("--timeout is above 0")
     if wish.rounds < 1 or not 0 <= wish.prompts <= _MAX_PROMPTS:
         raise UsageError(f"rounds are at least 1, prompts at most {_MAX_PROMPTS}")
 
@@ -278,7 +283,7 @@ class AbWork:
         if not self._wish.resume:
             return Journal.create(folder, "ab", plan)
         path = find_journal(folder, "ab", self._wish.resume)
-        old = msgspec.json.decode(read_head(path).plan, type=AbPlan)
+        old = _plan_in(path)
         if msgspec.structs.replace(plan, nonce=old.nonce) != old:
             raise UsageError(
                 f"{path.name} was begun with another plan",
@@ -308,6 +313,22 @@ class AbWork:
             resumed_after=run.resumed_after,
             interrupted=self.interrupted,
         )
+
+
+def _plan_in(path: Path) -> AbPlan:
+    """The plan that records were begun with.
+
+    Raises:
+        UsageError: they are another command's.
+        FormatError: it is no plan of ours, or another version's.
+    """
+    head = read_head(path)
+    if head.command != "ab":
+        raise UsageError(f"{path.name} holds records of {head.command}, not of ab")
+    try:
+        return msgspec.json.decode(head.plan, type=AbPlan)
+    except msgspec.DecodeError as error:
+        raise FormatError(f"no plan of ab in it: {error}", where=path.name, line=1) from error
 
 
 def _digest_of(path: Path) -> str:

@@ -14,6 +14,7 @@ from sparkproof.adapters.client_health import HealthWatch
 from sparkproof.adapters.clock import timestamp
 from sparkproof.adapters.journal import Journal
 from sparkproof.core.ab import Task
+from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.ab_run import AbAnswer, AbPass, AbPlan, AbRecord
 from sparkproof.core.observations.exchange import StreamReading
 from sparkproof.core.observations.load_run import RequestRecord
@@ -87,6 +88,8 @@ class AbRun:
         self.dead: set[int] = set()
         self._refused = dict.fromkeys(range(len(plan.arms)), 0)
         for record in journal.records(AbRecord):
+            if not _planned(record, plan):
+                raise FormatError("a record of what was never planned", where=journal.path.name)
             if isinstance(record, AbPass):
                 self.passes.append(record)
             elif record.ok:
@@ -181,6 +184,14 @@ class AbRun:
 
         await asyncio.gather(*(stream() for _ in range(cell.batch)))
         return found
+
+
+def _planned(record: AbRecord, plan: AbPlan) -> bool:
+    """Whether its places are some of the plan's."""
+    place = record.round if isinstance(record, AbPass) else record.task
+    places = plan.rounds if isinstance(record, AbPass) else plan.prompts
+    known = 0 <= record.arm < len(plan.arms) and 0 <= record.cell < len(plan.cells)
+    return known and 0 <= place < places
 
 
 def read_answer(

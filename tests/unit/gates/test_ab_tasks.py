@@ -95,6 +95,7 @@ def test_a_file_of_ones_own() -> None:
     [
         (b"{", "not JSON"),
         (b"[]", "no object"),
+        (_line(prompt="half \ud800"), "half a surrogate pair"),
         (_line(prompts="x"), "unknown field `prompts`"),
         (_line(id=""), "`id`"),
         (_line(prompt=...), "either `prompt` or `messages`"),

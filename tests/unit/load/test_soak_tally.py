@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.server_snapshot import EngineCounts
 from sparkproof.core.observations.soak_run import (
     Ending,
@@ -157,6 +158,17 @@ def test_a_kind_that_is_declined_alone_is_no_failure() -> None:
     tally = tallied(SessionRecord(at=0.0), declined)
     assert tally.not_taken == {"tools": "no"}
     assert tally.failed == 0
+
+
+def test_a_request_that_stands_twice_in_the_records_counts_once() -> None:
+    tally = tallied(SessionRecord(at=0.0), asked(0, 1.0), asked(1, 2.0), asked(0, 3.0))
+    assert tally.requests == 2
+
+
+@pytest.mark.parametrize("n", [-1, 40])
+def test_a_request_that_was_never_planned_is_refused(n: int) -> None:
+    with pytest.raises(FormatError, match="never planned"):
+        tallied(SessionRecord(at=0.0), asked(n, 1.0))
 
 
 def test_done_in_any_order_holds_only_what_is_out_of_turn() -> None:
