@@ -61,6 +61,9 @@ def test_one_server_is_refused_and_with_aa_is_its_own_noise(run: Run) -> None:
         (("http://x", "http://y", "--restart-control", "true"), b"one URL"),
         (("http://x",), b"nothing to compare with"),
         (("http://x", "http://y", "--rounds", "0"), b"rounds are at least 1"),
+        (("http://x", "http://y", "--timeout", "nan"), b"no time in seconds"),
+        (("http://x", "http://y", "--timeout", "0"), b"--timeout is above 0"),
+        (("http://x", "http://y", "--wait", "inf"), b"no time in seconds"),
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_asked(

@@ -13,6 +13,20 @@ from sparkproof.core.errors import FormatError, UnreachableError
 _HINT = "name a file that is there and that you may read"
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Make its folder, and try whether a file can be made there.
+
+    Raises:
+        UnreachableError: none can.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-"):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
 def write_file(path: Path, text: str) -> None:
     """Write text as UTF-8; what stood there before stays until the new is whole.
 
@@ -31,9 +45,13 @@ def write_file(path: Path, text: str) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UnreachableError(
-            f"can't write {path}: {error.strerror or error}", hint="name another place"
-        ) from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> UnreachableError:
+    return UnreachableError(
+        f"can't write {path}: {error.strerror or error}", hint="name another place"
+    )
 
 
 def read_file(path: Path, limit_bytes: int, *, hint: str = _HINT) -> bytes:

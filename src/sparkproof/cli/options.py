@@ -40,6 +40,20 @@ class Seconds(click.types.FloatParamType):
         return number
 
 
+def page_path(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    """Callback of options whose file is written after a long run: that it can be is made sure of
+    before it begins.
+
+    Raises:
+        UnreachableError: it can't be written.
+    """
+    if path is not None:
+        from sparkproof.adapters.files import refuse_unwritable  # noqa: PLC0415
+
+        refuse_unwritable(path)
+    return path
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show all of the detail.")
 offline_option = click.option(

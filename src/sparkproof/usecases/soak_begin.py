@@ -53,8 +53,10 @@ async def begin_plan(
     """The plan, with lengths by the server's own count of our prose.
 
     Raises:
-        UsageError: no lengths do what is wished.
+        UsageError: no lengths do what is wished, or a seed that no request can carry.
     """
+    if not seed.isprintable():
+        raise UsageError("--seed holds characters that no request can carry")
     tokens = await Session(port).count_tokens(model, compose(_SAMPLE_WORDS, seed))
     rate = _SAMPLE_WORDS / tokens if tokens else _USUAL_WORDS_PER_TOKEN
     return draft_plan(wishes, snapshot, model, seed, rate)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparkproof.cli.options import output_options, receipt_options
+from sparkproof.cli.options import Seconds, output_options, page_path, receipt_options
 
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
@@ -52,19 +52,28 @@ class Share(click.types.FloatParamType):
 @click.option(
     "--restart-treatment", multiple=True, metavar="CMD", help="Brings the treatment up there."
 )
-@click.option("--wait", default=900.0, metavar="SECONDS", help="For a server brought up.")
+@click.option(
+    "--wait", type=Seconds(), default=900.0, metavar="SECONDS", help="For a server brought up."
+)
 @click.option("--control-deployment", type=_FILE, help="Deployment TOML: what the control is.")
 @click.option(
     "--treatment-deployment", multiple=True, type=_FILE, help="What each treatment is, in order."
 )
 @click.option("--box", default="", metavar="NAME", help="The machine that all arms run on.")
 @click.option("--model", default="", help="Served name to use; default: the first listed.")
-@click.option("--timeout", default=600.0, show_default=True, help="Seconds for one request.")
+@click.option(
+    "--timeout", type=Seconds(), default=600.0, show_default=True, help="Seconds for one request."
+)
 @click.option("--resume", default="", metavar="RECORDS", help="Go on: file of records, or latest.")
 @click.option(
     "--records", type=click.Path(path_type=Path, file_okay=False), help="Folder of records."
 )
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=page_path,
+    help="Write a page.",
+)
 @receipt_options
 @output_options
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkproof.cli.options import Seconds, output_options, receipt_options
+from sparkproof.cli.options import Seconds, output_options, page_path, receipt_options
 
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
@@ -41,7 +41,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Seconds for one request.",
 )
 @click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with plots."
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=page_path,
+    help="Write a page with plots.",
 )
 @receipt_options
 @output_options

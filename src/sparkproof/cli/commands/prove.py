@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkproof.cli.after_dashes import SplitCommand, after_dashes
-from sparkproof.cli.options import offline_option, output_options
+from sparkproof.cli.options import offline_option, output_options, page_path
 
 if TYPE_CHECKING:
     from sparkproof.core.deployment import Deployment
@@ -38,7 +38,7 @@ _SKIPPABLE = click.Choice(["soak", "ab", "bench"])
     type=click.Choice(["soak", "bench"]),
     help="With --live: leave this out.",
 )
-@click.option("--html", type=_PAGE, help="Write a page for a colleague.")
+@click.option("--html", type=_PAGE, callback=page_path, help="Write a page for a colleague.")
 @click.option("--receipt/--no-receipt", default=True, help="Write a receipt (default: yes).")
 @click.option("--store", type=click.Path(path_type=Path, file_okay=False), help="Receipts folder.")
 @offline_option

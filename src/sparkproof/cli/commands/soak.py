@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sparkproof.cli.options import output_options, receipt_options
+from sparkproof.cli.options import Seconds, output_options, page_path, receipt_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
@@ -52,7 +52,9 @@ _PLAN_OPTIONS = ("concurrency", "requests", "duration", "longest", "shared_prefi
 @click.option("--reasoning", is_flag=True, help="Have a part of the chats think.")
 @click.option("--preempt", is_flag=True, help="Overfill the KV pool, so that requests must yield.")
 @click.option("--yes", is_flag=True, help="Do that even to a server that others use.")
-@click.option("--timeout", default=300.0, show_default=True, help="Seconds for one request.")
+@click.option(
+    "--timeout", type=Seconds(), default=300.0, show_default=True, help="Seconds for one request."
+)
 @click.option("--log", default="", metavar="SOURCE", help="The server's log, followed meanwhile.")
 @click.option("--pid", default=0, help="The server's process; found by its port where local.")
 @click.option("--model", default="", help="Served name to use; default: the first listed.")
@@ -60,7 +62,7 @@ _PLAN_OPTIONS = ("concurrency", "requests", "duration", "longest", "shared_prefi
 @click.option("--seed", default="", help="Makes the same requests again.")
 @click.option("--resume", default="", metavar="RECORDS", help="Go on: records, receipt, latest.")
 @click.option("--records", type=_FOLDER, help="Folder of the records.")
-@click.option("--html", type=_OUT, help="Write a page with plots.")
+@click.option("--html", type=_OUT, callback=page_path, help="Write a page with plots.")
 @receipt_options
 @output_options
 @click.pass_context
