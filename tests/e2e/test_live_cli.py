@@ -73,8 +73,8 @@ def test_the_log_of_a_server_that_is_waited_for_is_read_once_it_is_up(tmp_path: 
     report = smoke("http://stand-in", port=port, log=str(log), wait_s=5, warm_only=True)
     assert report.result is not None
     assert report.result.log is not None
+    log.write_text("starting\n")
     with pytest.raises(FormatError):
-        log.write_text("starting\n")
         smoke("http://stand-in", port=port, log=str(log))
 
 
