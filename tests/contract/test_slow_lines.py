@@ -29,11 +29,15 @@ class Dripper:
         self.asked = 0
 
     def __enter__(self) -> Dripper:
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        self._accepting.join()
         self._listener.close()
 
     def _accept(self) -> None:

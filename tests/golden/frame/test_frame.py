@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +15,13 @@ from sparkproof.receipts.receipt import seal
 
 Cli = Callable[..., tuple[int, str, str]]
 Golden = Callable[[str, str], None]
+
+
+@pytest.fixture(autouse=True)
+def _short_names(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The store by a name that is equally long everywhere: lines fold by their length."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPARKPROOF_DATA", "data")
 
 
 @pytest.fixture
