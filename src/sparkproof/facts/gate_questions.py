@@ -10,6 +10,7 @@ import msgspec
 from sparkproof.facts.book import load_file
 
 _KIND = "call:"
+_SETTING = "setting:"
 
 
 class GateQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,12 +34,20 @@ class GateQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.settle}{avoid}"
 
 
+class CheckpointSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something of the checkpoint that selections ask about, and that a config may not declare."""
+
+    path: str
+    words: str
+
+
 class GateQuestions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table, and where it was read."""
 
     source: str
     checked: date
     questions: tuple[GateQuestion, ...]
+    settings: tuple[CheckpointSetting, ...] = ()
 
 
 def split_question(gate: str) -> tuple[str, str]:
@@ -53,7 +62,18 @@ def find_question(gate: str) -> GateQuestion | None:
     return _by_function().get(function.rpartition(".")[2])
 
 
+def find_setting(gate: str) -> str:
+    """What of the checkpoint a gate ``setting:TEST`` asks about, in words; "" for any other."""
+    if not gate.startswith(_SETTING):
+        return ""
+    return next((item.words for item in _table().settings if item.path in gate), "")
+
+
+@cache
+def _table() -> GateQuestions:
+    return load_file("gates/questions.toml", GateQuestions)
+
+
 @cache
 def _by_function() -> dict[str, GateQuestion]:
-    table = load_file("gates/questions.toml", GateQuestions)
-    return {item.function: item for item in table.questions}
+    return {item.function: item for item in _table().questions}

@@ -19,7 +19,7 @@ from sparkproof.core.condition import (
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.release_surface import Attempt, Branch, Oracle
 from sparkproof.core.prediction import Outcome, Step
-from sparkproof.facts.gate_questions import find_question, split_question
+from sparkproof.facts.gate_questions import find_question, find_setting, split_question
 from sparkproof.selection.context import Context
 
 MAX_BLAMED = 4
@@ -102,8 +102,9 @@ def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
 
 def name_gates(gates: tuple[str, ...]) -> str:
     """``depends on tool:nvcc, tool:ninja``: the first few by name, the rest by number."""
-    told = ", ".join(map(_gate, gates[:MAX_BLAMED])) or "something that could not be read"
-    more = len(gates) - MAX_BLAMED
+    named = tuple(dict.fromkeys(map(_gate, gates)))
+    told = ", ".join(named[:MAX_BLAMED]) or "something that could not be read"
+    more = len(named) - MAX_BLAMED
     return f"depends on {told}" + (f" and {more} more" if more > 0 else "")
 
 
@@ -111,6 +112,9 @@ def _gate(name: str) -> str:
     """A gate's name; of a test that was not read its text, with its place where it has one."""
     if name.startswith("call:"):
         return _asked_outside(name)
+    setting = find_setting(name)
+    if setting:
+        return f"{setting}, which the config does not declare"
     if not name.startswith("unread:"):
         return name
     _, where, line, text = name.split(":", 3)

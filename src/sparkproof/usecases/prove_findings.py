@@ -13,7 +13,7 @@ from sparkproof.core.results.proof import Branch, Delivery, LayerProof
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.backend import Means, Speed
-from sparkproof.facts.gate_questions import find_question
+from sparkproof.facts.gate_questions import find_question, find_setting
 from sparkproof.usecases.prove_roles import (
     ARCHITECTURE,
     DRAFT_REFUSED,
@@ -91,8 +91,12 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
 def _ways_out(prediction: Prediction | None) -> str:
     """How the questions are settled that a pick hangs on, as far as that is known."""
     steps = prediction.steps if prediction is not None else ()
-    known = [find_question(gate) for step in steps for gate in step.gates]
-    return "; ".join(dict.fromkeys(item.remedy for item in known if item is not None))
+    gates = [gate for step in steps for gate in step.gates]
+    known = [find_question(gate) for gate in gates]
+    ways = [item.remedy for item in known if item is not None]
+    if any(map(find_setting, gates)):
+        ways.append("run the same command on the checkpoint's own config.json")
+    return "; ".join(dict.fromkeys(ways))
 
 
 def _delivery(layer: LayerProof, item: Delivery, branch: Branch) -> Iterator[Finding]:

@@ -44,3 +44,9 @@ def test_a_question_to_the_outside_is_named_by_its_function() -> None:
     unknown = name_gates(("call:Sled.is_new:dogs.count() == 2",))
     assert unknown == "depends on Sled.is_new(): `dogs.count() == 2`"
     assert name_gates(("call:b12x.is_supported()",)) == "depends on call:b12x.is_supported()"
+
+
+def test_what_a_config_does_not_declare_is_named_once_and_in_words() -> None:
+    told = name_gates(("setting:head_size == 64", "setting:(head_size % 8) == 0", "tool:nvcc"))
+    assert told == "depends on the size of a head, which the config does not declare, tool:nvcc"
+    assert name_gates(("setting:block_size == 16",)) == "depends on setting:block_size == 16"
