@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from tests.contract.ab_arms import stand_in
 from tests.e2e.conftest import SCRIPT, Run
 
+from sparkproof.adapters.server_process import look_at
 from sparkproof.testing.openai_server import OpenAIServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.enable_socket]
@@ -137,3 +140,29 @@ def test_commands_bring_the_arms_up_one_after_the_other(run: Run, tmp_path: Path
     assert result["treatments"][0]["outcome"] == "corrupts"
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0  # nothing is left running
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_that_was_brought_up_outlives_the_run(
+    environment: dict[str, str], tmp_path: Path, number: signal.Signals
+) -> None:
+    """Nor where it does not listen to SIGTERM and somebody presses Ctrl-C again and again."""
+    told = tmp_path / "pid"
+    script = f"trap '' TERM; echo $$ > {told}.new; mv {told}.new {told}; sleep 600; sleep 600"
+    command = shlex.join(["sh", "-c", script])
+    restarts = ("--restart-control", command, "--restart-treatment", command)
+    process = subprocess.Popen(
+        [SCRIPT, "ab", "http://127.0.0.1:1", *SMALL, *restarts],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not told.exists() and process.poll() is None:
+        time.sleep(0.05)
+    while process.poll() is None:
+        process.send_signal(number)
+        time.sleep(0.2)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    assert look_at(int(told.read_text())) is None

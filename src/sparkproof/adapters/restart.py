@@ -87,7 +87,7 @@ class Restart:
         """
         if self._process is None or not self._process.poll():
             return
-        said = self._said.read_bytes()[-_KEPT_BYTES:] if self._said else b""
+        said = _end_of(self._said) if self._said else b""
         lines = said.decode("utf-8", "replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
         raise UnreachableError(
@@ -96,22 +96,34 @@ class Restart:
         )
 
     async def stop(self) -> None:
-        """End it and what it started, where it is still there."""
+        """End it and what it started, where it is still there; at once where the wait for that is
+        cancelled (somebody pressed Ctrl-C again)."""
         process = self._process
-        if process is not None and process.poll() is None:
+        if process is None or process.poll() is not None:
+            self._forget()
+            return
+        try:
             _signal(process.pid, signal.SIGTERM)
             end = asyncio.get_running_loop().time() + _END_S
             while process.poll() is None and asyncio.get_running_loop().time() < end:
                 await asyncio.sleep(0.1)
+        finally:
             _signal(process.pid, signal.SIGKILL)
             process.wait()
-        self._forget()
+            self._forget()
 
     def _forget(self) -> None:
         self._process = None
         if self._said is not None:
             self._said.unlink(missing_ok=True)
             self._said = None
+
+
+def _end_of(path: Path) -> bytes:
+    """The last of a file that may be of any size."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _KEPT_BYTES))
+        return file.read(_KEPT_BYTES)
 
 
 def _signal(group: int, number: signal.Signals) -> None:

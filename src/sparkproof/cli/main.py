@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -51,6 +52,14 @@ def cli() -> None:
     """
 
 
+def _end_in_order() -> None:
+    """Have SIGTERM and SIGHUP end a run as Ctrl-C does: what was found is told, and what was
+    started (a server, a scorer) is ended too."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # `nohup` has it ignored
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; ends the process."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
@@ -58,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from sparkproof.cli.output import open_streams  # noqa: PLC0415
 
         open_streams()
+    if arguments is None:
+        _end_in_order()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     with Boundary(argv):
