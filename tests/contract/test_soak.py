@@ -17,6 +17,7 @@ from sparkproof.adapters.log_tail import LogTail
 from sparkproof.adapters.server_process import find_server, look_at
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.observations.soak_run import WatchRecord
 from sparkproof.core.report import Report
 from sparkproof.core.results.soak import SoakResult
 from sparkproof.core.verdict import Verdict
@@ -128,6 +129,38 @@ def test_a_disk_that_fills_up_ends_it_with_one_error(
     monkeypatch.setattr(Journal, "append", full)
     with pytest.raises(UnreachableError, match="No space left"):
         ask(tmp_path)
+
+
+def test_a_look_that_can_not_be_written_down_ends_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that watches is a task of its own: what ends it must not be lost with it."""
+    append, looks = Journal.append, []
+
+    def full(self: Journal, record: Any) -> None:
+        if isinstance(record, WatchRecord):
+            looks.append(record)
+            if len(looks) == 2:
+                raise UnreachableError("can't write records in x: No space left on device")
+        append(self, record)
+
+    monkeypatch.setattr(Journal, "append", full)
+    with pytest.raises(UnreachableError, match="No space left"):
+        ask(tmp_path)
+
+
+def test_a_log_that_is_rotated_is_read_from_its_new_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(b"INFO old\n")
+    tail = LogTail(path)
+    path.rename(tmp_path / "server.log.1")
+    path.write_bytes(b"ERROR at once\n" + b"INFO and longer than the old one was\n" * 9)
+    tail.look()
+    assert tail.first_error == "ERROR at once"
+    path.unlink()
+    os.mkfifo(path)
+    tail.look()  # a pipe would keep us waiting
+    assert tail.errors == 1
 
 
 def test_a_log_is_followed_from_its_end(tmp_path: Path) -> None:

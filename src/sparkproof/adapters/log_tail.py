@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from sparkproof.core.errors import UnreachableError
 
 _ERROR = re.compile(rb"\b(?:ERROR|CRITICAL|FATAL)\b|Traceback \(most recent call last\)|CUDA error")
 _CHUNK_BYTES = 256 << 10
+_MOST_BYTES = 64 << 20
+"""Of one look, which holds up the requests that are in flight."""
 _LINE_BYTES = 8 << 10
 _KEPT = 240
 
@@ -31,7 +34,7 @@ class LogTail:
             )
         self.path = path
         self.name = path.name
-        self.start_bytes = self._size()
+        self._inode, self.start_bytes = self._state()
         self.new_bytes = 0
         self.errors = 0
         self.first_error = ""
@@ -39,19 +42,27 @@ class LogTail:
         self._rest = b""
 
     def look(self) -> None:
-        """Take what came since the last look; a file that became shorter was begun anew."""
-        if self._size() < self._place:
-            self._place = self.start_bytes = 0
-            self._rest = b""
+        """Take what came since the last look, up to the file's present end: what writes faster
+        than we read must not hold us up. One that became shorter, or another file under the same
+        name, was begun anew.
+        """
+        if not is_file(self.path):
+            return  # moved away for a moment: the next look may find it
         try:
             with self.path.open("rb") as file:
+                found = os.fstat(file.fileno())
+                if found.st_ino != self._inode or found.st_size < self._place:
+                    self._inode = found.st_ino
+                    self._place = self.start_bytes = 0
+                    self._rest = b""
                 file.seek(self._place)
-                while data := file.read(_CHUNK_BYTES):
+                end = min(found.st_size, self._place + _MOST_BYTES)
+                while data := file.read(min(_CHUNK_BYTES, end - self._place)):
                     self._place += len(data)
                     self.new_bytes += len(data)
                     self._take(data)
         except OSError:
-            return  # moved away for a moment: the next look may find it
+            return
 
     def _take(self, data: bytes) -> None:
         lines = (self._rest + data).split(b"\n")
@@ -75,8 +86,10 @@ class LogTail:
             return 0
         return lines
 
-    def _size(self) -> int:
+    def _state(self) -> tuple[int, int]:
+        """Inode and size."""
         try:
-            return self.path.stat().st_size
+            found = self.path.stat()
         except OSError:
-            return 0
+            return 0, 0
+        return found.st_ino, found.st_size

@@ -77,11 +77,14 @@ class SoakRun:
         self._looked(await self._watch.look())
         self._until = time.monotonic() + left_s if self._plan.duration_s else float("inf")
         watching = asyncio.create_task(self._watch.go(self._looked, self._pace.look_s))
+        watching.add_done_callback(lambda _: self._stop.set())  # blind, nothing is shown
         try:
             await self._alone()
             await self._together()
         finally:
             watching.cancel()
+            ended = await asyncio.gather(watching, return_exceptions=True)
+        _raise_any(ended)
         await self._last_look()
         self.end(self._ending)
 
@@ -182,6 +185,13 @@ class SoakRun:
             f"{tally.preemptions:.0f} preemptions{kv}, {tally.failed} failed, "
             f"{tally.seconds:.0f}{over} s"
         )
+
+
+def _raise_any(ended: Iterable[object]) -> None:
+    """What ended the watching, unless we did: a look that can't be written down is an error too."""
+    for outcome in ended:
+        if isinstance(outcome, Exception):
+            raise outcome
 
 
 def _raise_from(tasks: Iterable[asyncio.Task[None]]) -> None:
