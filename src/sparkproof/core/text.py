@@ -29,6 +29,19 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def parting(first: str, second: str, before: int = 16) -> tuple[str, str]:
+    """Two texts from shortly before the place where they part; an ellipsis says what is left out.
+
+    Args:
+        before: characters of what both have, for the reader to find the place.
+    """
+    place = zip(first, second, strict=False)
+    at = next((n for n, (a, b) in enumerate(place) if a != b), min(len(first), len(second)))
+    start = max(at - before, 0)
+    head = "…" if start else ""
+    return head + first[start:], head + second[start:]
+
+
 def map_text(value: object, change: Callable[[str], str]) -> object:
     """Plain data (dicts, lists, scalars) with `change` applied to every string, keys too."""
     if isinstance(value, str):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from sparkproof.core.ab import DivergenceClass
 from sparkproof.core.finding import Finding
-from sparkproof.core.results.ab import AbOutcome, AbResult, Treatment
+from sparkproof.core.results.ab import AbOutcome, AbPair, AbResult, Treatment
+from sparkproof.core.text import parting, shorten
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.ab import percent
 from sparkproof.gates.ab_judge import quality_words, sound_control
@@ -20,6 +21,7 @@ _VERDICTS = {
     AbOutcome.INCONCLUSIVE: Verdict.INCONCLUSIVE,
 }
 _HIT_SHARE = 0.01
+_SHOWN = 40
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 
 
@@ -91,6 +93,8 @@ def _findings(result: AbResult, treatment: Treatment, name: str) -> Iterator[Fin
     if not result.plan.differ and print_ is not None and print_.mean_nats > DRIFT_NATS:
         message = f"{name} lies {print_.mean_nats:.2f} nats a token from the control"
         yield make_finding("ab/fingerprint-apart", message, subject=name)
+    if treatment.accuracy and not any(row.control for row in treatment.accuracy):
+        yield make_finding("ab/none-right", subject=name)
     seen, wanted = treatment.detectable, result.plan.detect
     if treatment.outcome in (AbOutcome.NO_DIFFERENCE, AbOutcome.HARMLESS) and (
         seen is None or seen > wanted * 1.005
@@ -110,10 +114,16 @@ def _example(result: AbResult, treatment: Treatment) -> tuple[str, str]:
     if pair is None:
         return "", ""
     where = f"{pair.task}, {result.plan.cells[pair.cell].name}"
-    why = pair.second.detail if pair.second and pair.second.detail else ""
+    why = pair.second.detail if pair.second and pair in broke else ""
     if not why and pair.divergence:
         why = f"from token {pair.divergence.at}: {pair.divergence.why}"
-    return where, f"{why}; {pair.second_text[:80]!r} in place of {pair.first_text[:80]!r}"
+    return where, f"{why}; {replaced(pair)}"
+
+
+def replaced(pair: AbPair) -> str:
+    """What the treatment wrote where the control wrote something else."""
+    old, new = parting(pair.first_text, pair.second_text)
+    return f"{shorten(new, _SHOWN)!r} in place of {shorten(old, _SHOWN)!r}"
 
 
 def _prefix(result: AbResult) -> Iterator[tuple[Criterion, Finding | None]]:

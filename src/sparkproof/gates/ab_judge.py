@@ -247,8 +247,9 @@ def _corrupts(treatment: Treatment) -> str:
     if treatment.corrupted:
         parts.append(f"{treatment.corrupted} of {treatment.prompts} prompts lose a sure token")
     if worst.broke > worst.mended:
-        chance = f", p {worst.p_value:.2g}" if worst.p_value < ALPHA else ""
-        parts.append(f"{worst.broke} right answers lost, {worst.mended} won{chance}")
+        lost, won = (sum(getattr(c, n) for c in treatment.cells) for n in ("broke", "mended"))
+        chance = f", p {worst.p_value:.2g} in one cell" if worst.p_value < ALPHA else ""
+        parts.append(f"{lost} right answers lost, {won} won{chance}")
     return f"corrupts: {'; '.join(parts)}"
 
 

@@ -8,6 +8,7 @@ from sparkproof.core.ab import DivergenceClass
 from sparkproof.core.results.ab import AbPair, AbResult, CellCounts, SpeedChange, Treatment
 from sparkproof.core.text import shorten
 from sparkproof.core.verdict import Criterion
+from sparkproof.gates.ab_findings import replaced
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 from sparkproof.render.report_text import render_criteria
 
@@ -95,9 +96,9 @@ def went_wrong(pair: AbPair) -> bool:
 
 
 def _how(pair: AbPair) -> str:
-    if pair.second is not None and pair.second.detail:
+    if pair.first and pair.first.exact and pair.second and pair.second.detail:
         return pair.second.detail
-    return f"{pair.second_text!r} in place of {pair.first_text!r}"
+    return replaced(pair)
 
 
 def _cells(result: AbResult, cells: Sequence[CellCounts]) -> list[Line]:

@@ -110,8 +110,31 @@ def test_one_sure_token_is_enough_and_a_tie_is_not() -> None:
     sure, result = judged(pair(0, SURE, second=WRONG))
     assert sure.outcome is AbOutcome.CORRUPTS
     assert judge_ab(result)[0][2].verdict is Verdict.FAIL
+    assert "; 1 right answers lost, 0 won" in sure.sentence
     assert judged(pair(0, TIE))[0].outcome is AbOutcome.HARMLESS
     assert judged()[0].outcome is AbOutcome.NO_DIFFERENCE
+
+
+def test_losses_are_counted_over_all_cells_as_the_table_counts_them() -> None:
+    odd = [pair(n, SURE, cell=cell, second=WRONG) for n in range(2) for cell in range(2)]
+    assert "4 right answers lost, 0 won" in judged(*odd)[0].sentence
+
+
+def test_a_control_that_has_nothing_right_is_no_proof_that_nothing_is_lost() -> None:
+    odd = [pair(n, cell=cell, first=WRONG, second=WRONG) for n in range(20) for cell in range(2)]
+    treatment, result = judged(*odd)
+    assert treatment.outcome is AbOutcome.NO_DIFFERENCE
+    assert "ab/none-right" in {finding.rule for finding in judge_ab(result)[1]}
+    assert "ab/none-right" not in {finding.rule for finding in judge_ab(judged(*odd[:-1])[1])[1]}
+
+
+def test_what_was_replaced_is_shown_against_the_control_and_where_they_part() -> None:
+    texts = {"first_text": "x" * 90 + "the build bot", "second_text": "x" * 90 + "the buqld bot"}
+    treatment, result = judged(pair(0, SURE, first=WRONG, second=WRONG, **texts))
+    shown = judge_ab(result)[1][0].evidence[0].what
+    assert treatment.outcome is AbOutcome.CORRUPTS
+    assert "xxthe buqld bot' in place of" in shown
+    assert "version" not in shown
 
 
 def test_a_tie_that_costs_a_right_answer_now_and_then_is_what_chance_does() -> None:
