@@ -46,6 +46,8 @@ def compare_words(case: Case) -> Iterator[tuple[bool, Change]]:
 def _word(case: Case, given: Given) -> Iterator[tuple[bool, Change]]:
     old = takes(case.before.surface, given)
     new = takes(case.after.surface, given)
+    if new.taken is Taken.UNLISTED and old.taken is not Taken.YES:
+        return  # the option takes other values too, and this one was never of the list
     if new.taken in _REFUSED:
         if given.key and takes(case.after.surface, _owner(given)).taken in _REFUSED:
             return

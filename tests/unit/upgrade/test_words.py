@@ -130,6 +130,19 @@ def test_what_neither_release_takes_is_no_news() -> None:
     assert found.stops
 
 
+@pytest.mark.parametrize(("value", "told"), [("dropped", True), ("mine", False), ("kept", False)])
+def test_an_open_list_refuses_what_it_had_and_not_what_it_never_had(value: str, told: bool) -> None:
+    def having(surface: ReleaseSurface, *values: str) -> View:
+        listed = option("--open", *values, closed=False)
+        return View(msgspec.structs.replace(surface, options=(*surface.options, listed)))
+
+    asked = msgspec.structs.replace(
+        case("--open", value), before=having(OLD, "kept", "dropped"), after=having(NEW, "kept")
+    )
+    found = compare(asked)
+    assert (bool(found.changes), bool(found.standing), found.stops) == (told, False, told)
+
+
 def test_a_variable_that_became_a_flag_is_said_so_once() -> None:
     variable = {"VLLM_NVFP4_GEMM_BACKEND": "marlin"}
     asked = case(env=variable)
