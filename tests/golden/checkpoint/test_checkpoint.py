@@ -50,7 +50,7 @@ def test_an_example(
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("mo-moe-mixed", 0), ("ct-dense-lmhead", 1), ("mo-dense-int4-awq", 3)]
+    ("name", "code"), [("mo-moe-mixed", 0), ("ct-dense-lmhead", 1), ("mo-dense-int4-awq", 1)]
 )
 def test_a_model_with_tensors(
     cli: Cli, golden: Golden, name: str, code: int, tmp_path: Path
