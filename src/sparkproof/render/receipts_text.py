@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from sparkproof.core.results.receipts import ReceiptList, ReceiptView, Verification
 from sparkproof.core.text import shorten
 from sparkproof.core.verdict import Verdict
-from sparkproof.render.lines import Line, Span, Style, Verbatim, heading, line, table
+from sparkproof.render.lines import Cell, Line, Span, Style, Verbatim, heading, line, table
 from sparkproof.render.page import page_width
 from sparkproof.render.report_text import VERDICT_STYLE
 
-_FIXED_COLUMNS, _LEAST_COLUMNS = 12 + 20 + 5 * 2, 24
+_FIXED_COLUMNS, _LEAST_COLUMNS = 12 + 20 + 6 * 2, 24
 """Of the page: digest, moment and gaps; and what a summary gets at least."""
 
 
 def render_list(result: ReceiptList) -> list[Line]:
-    """One row a receipt; `receipt show` has the rest of a long summary."""
+    """One row a receipt, its number first; `receipt show` has the rest of a long summary."""
     named = max((len(row.command) + len(row.verdict) for row in result.receipts), default=0)
-    room = max(page_width() - named - _FIXED_COLUMNS, _LEAST_COLUMNS)
-    return table(
+    numbered = len(str(len(result.receipts)))
+    room = max(page_width() - named - numbered - _FIXED_COLUMNS, _LEAST_COLUMNS)
+    rows: list[Sequence[Cell]] = [
         (
+            row.file.partition("-")[0].lstrip("0"),
             Span(row.hash.removeprefix("sha256:")[:12], Style.STRONG),
             row.created_at,
             row.command,
@@ -28,7 +32,8 @@ def render_list(result: ReceiptList) -> list[Line]:
             shorten(row.summary, room),
         )
         for row in result.receipts
-    )
+    ]
+    return table(rows, right=frozenset({0}))
 
 
 def render_view(result: ReceiptView) -> list[Line]:

@@ -47,7 +47,7 @@ async def look_at(port: ServerPort, name: str, wanted: str) -> AbArm:
         UsageError: the model that is wanted is not served.
     """
     snapshot = await take_snapshot(port)
-    model = refuse_model([m.name for m in snapshot.models], wanted)
+    model = refuse_model([m.name for m in snapshot.models], wanted, snapshot.unknowns)
     session = Session(port)
     for label, text in PROMPTS.items():
         await session.ask(raw_ask(f"fingerprint/{label}", model, text, 1, prompt_logprobs=0))
@@ -103,7 +103,7 @@ async def refuse_same(control: ServerPort, arm: AbArm, other: ServerPort, treatm
     if same:
         raise UsageError(
             f"control and {treatment.name} are the same server ({control.name})",
-            hint="--aa asks one server twice, for what it differs from itself by",
+            hint="--aa asks one server twice, or in two ways: what does it differ from itself by?",
         )
 
 
