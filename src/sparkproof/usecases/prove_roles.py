@@ -53,7 +53,7 @@ def check_architecture(profile: CheckpointProfile, surface: ReleaseSurface) -> I
     noted = next((f": {item.kind}, {item.note}" for item in found if item.note), "")
     reason = f"vLLM refuses: this release does not know {named}{noted}"
     if not found:
-        reason += "; it may run on Transformers' own class, where the installed one has it"
+        reason += ", unless the installed Transformers has a class that vLLM can run"
     yield _told(ARCHITECTURE, Verdict.FAIL, reason)
 
 
