@@ -248,6 +248,12 @@ def test_the_command_tells_its_address_and_what_it_did() -> None:
     assert (done["completions"], done["injected"]) == (1, {"error": 1})
 
 
+def test_a_log_that_can_not_be_written_is_told_at_once(tmp_path: Path) -> None:
+    """And not when a fault has something to write, which would then not come to pass."""
+    with serve() as server, pytest.raises(UnreachableError, match="can't write"):
+        FaultProxy(server.url, log=tmp_path).__enter__()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -255,6 +261,7 @@ def test_the_command_tells_its_address_and_what_it_did() -> None:
         (["--upstream", "ftp://x"], 2, b"is no address of a server"),
         (["--upstream", "x", "--fault", "nonsense"], 2, b"hint: one of drop-version, "),
         ([], 2, b"error: no server is named"),
+        (["--upstream", "x", *["--fault", "garbage"] * 65], 2, b"more than 64 faults"),
         (["--list"], 0, b""),
     ],
 )

@@ -135,6 +135,15 @@ def test_wrong_usage_and_nobody_there(
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["smoke", "bench", "soak"])
+def test_what_stood_in_the_place_of_models_is_told(run: Run, command: str) -> None:
+    raw = b"HTTP/1.1 503 Busy\r\nContent-Length: 12\r\n\r\nstill loading"
+    with OpenAIServer(faults=LineFaults(raw=raw)) as server:
+        done = run(command, server.url)
+    assert done.returncode == 4
+    assert b"lists no model: /v1/models: 503 still loadin" in done.stderr
+
+
 @pytest.mark.parametrize(
     "faults",
     [

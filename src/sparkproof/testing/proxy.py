@@ -30,6 +30,7 @@ from sparkproof.testing.proxy_line import ClientLine, ClientProtocol
 from sparkproof.testing.upstream import Address, Request, Tokenizer
 
 _NOTED = 100_000
+_MOST_FAULTS = 64
 
 
 @dataclass
@@ -64,6 +65,8 @@ class FaultProxy(LoopServer):
 
     def __post_init__(self) -> None:
         self.address = Address.parse(self.upstream)
+        if len(self.faults) > _MOST_FAULTS:
+            raise UsageError(f"more than {_MOST_FAULTS} faults at once")
         self.parsed = [parse_fault(f) if isinstance(f, str) else f for f in self.faults]
         self._lines: set[ClientLine] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -78,6 +81,7 @@ class FaultProxy(LoopServer):
     async def serve(self) -> None:
         """Listen until it is told to stop."""
         (await self.address.connect()).close()
+        self._write_log("")
         self._tokenizer = Tokenizer(self.address)
         await self._listen()
         self.started()
@@ -129,9 +133,8 @@ class FaultProxy(LoopServer):
 
     async def carry_out(self, act: Act, line: ClientLine) -> None:
         """The server's end of an act: its log, its death, its return."""
-        if act.log and self.log is not None:
-            with self.log.open("a") as file:
-                file.write(act.log)
+        if act.log:
+            self._write_log(act.log)
         if not act.dies:
             return
         if act.back_after_s >= 0:
@@ -141,6 +144,17 @@ class FaultProxy(LoopServer):
             back = asyncio.create_task(self._return(act.back_after_s))
             self._tasks.add(back)
             back.add_done_callback(self._tasks.discard)
+
+    def _write_log(self, text: str) -> None:
+        if self.log is None:
+            return
+        try:
+            with self.log.open("a") as file:
+                file.write(text)
+        except OSError as error:
+            raise UnreachableError(
+                f"can't write {self.log}: {error.strerror or error}", hint="--log FILE"
+            ) from error
 
     async def hang_up(self, writer: asyncio.StreamWriter) -> None:
         """Close a connection after what was written has gone out."""

@@ -47,7 +47,9 @@ class BenchRun:
     async def prepare(self, port: ServerPort) -> None:
         """Look at the server, and warm every cell up."""
         snapshot = await take_snapshot(port)
-        self._model = refuse_model([m.name for m in snapshot.models], self._model)
+        self._model = refuse_model(
+            [m.name for m in snapshot.models], self._model, snapshot.unknowns
+        )
         self.result = BenchResult(snapshot=snapshot, model=self._model, plan=self._plan)
         self._port = port
         self._words = await self._depths(port, self._model)

@@ -10,6 +10,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
+from sparkproof.core.unknown import Unknown
 from sparkproof.recipe.vllm_args import parse_serve_args
 from sparkproof.usecases.log import read_boots
 
@@ -99,8 +100,11 @@ def _drafted(boot: BootLog) -> int:
     return int(found[1]) if found else 0
 
 
-def refuse_model(served: Sequence[str], wanted: str) -> str:
+def refuse_model(served: Sequence[str], wanted: str, unknowns: Sequence[Unknown] = ()) -> str:
     """The name to use: the one asked for, else the first that is served.
+
+    Args:
+        unknowns: of the snapshot, which say what stood in the place of a list.
 
     Raises:
         UsageError: what was asked for can be no name.
@@ -110,7 +114,9 @@ def refuse_model(served: Sequence[str], wanted: str) -> str:
         raise UsageError("--model holds characters that no name can have")
     if wanted or served:
         return wanted or served[0]
+    usual = "it may be no vLLM, or still loading"
+    why = next((f"{u.where}: {u.why}" for u in unknowns if u.topic == "models"), usual)
     raise UnreachableError(
-        "the server lists no model: it may be no vLLM, or still loading",
+        f"the server lists no model: {why}",
         hint="ask /v1/models by hand, or name one with --model",
     )

@@ -215,7 +215,7 @@ class _Chain:
         self.snapshot = snapshot = self._ask(take_snapshot)
         served = [model.name for model in snapshot.models]
         promised = [name for name in expected_of(self._deployment).names if name in served]
-        self._model = refuse_model(promised or served, "")
+        self._model = refuse_model(promised or served, "", snapshot.unknowns)
         plans, unknowns = read_plans(self._deployment, self._proof.release, snapshot)
         self.unknowns += [*unknowns, *snapshot.unknowns]
         rows = match_server(self._proof, self._deployment, snapshot, self._model, plans)

@@ -130,7 +130,7 @@ class SmokeRun:
     async def go(self, port: ServerPort, gateway: ServerPort | None) -> None:
         """Everything, in order."""
         snapshot = await take_snapshot(port)
-        model = refuse_model([m.name for m in snapshot.models], self._model)
+        model = refuse_model([m.name for m in snapshot.models], self._model, snapshot.unknowns)
         limit = next((m.max_model_len for m in snapshot.models if m.name == model), 0)
         self.result = SmokeResult(
             snapshot=snapshot,

@@ -152,7 +152,7 @@ class _Soak:
                 served = [m.name for m in snapshot.models]
                 stated = self._around.deployment
                 names = [n for n in stated.served_names if n in served] if stated else []
-                name = refuse_model(names or served, self._model)
+                name = refuse_model(names or served, self._model, snapshot.unknowns)
                 self._plan = await begin_plan(port, snapshot, name, self._wishes, self._seed)
             else:
                 refuse_other_server(self._plan, snapshot)

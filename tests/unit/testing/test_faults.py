@@ -190,6 +190,8 @@ def test_preemptions_can_be_hidden() -> None:
         ("corrupt:0.1,0.2", "names no field"),
         ("corrupt:colour=red", "unknown field `colour`"),
         ("stall:0", ">= 1"),
+        ("usage:inf", "<= 1000000.0"),
+        ("mutate-key:\udcff", "no name and no value has"),
     ],
 )
 def test_a_wrong_fault_is_one_clear_error(text: str, said: str) -> None:

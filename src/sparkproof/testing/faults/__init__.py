@@ -29,10 +29,14 @@ def parse_fault(text: str) -> Fault:
     Raises:
         UsageError: no such fault or field, or a value out of range.
     """
+    if not text.isprintable():
+        raise UsageError(
+            "a fault holds characters that no name and no value has", hint="--list shows all"
+        )
     name, _, rest = text.partition(":")
     kind = FAULTS.get(name)
     if kind is None:
-        raise UsageError(f"`{name}` is no fault", hint="one of " + ", ".join(FAULTS))
+        raise UsageError(f"`{name[:60]}` is no fault", hint="one of " + ", ".join(FAULTS))
     values: dict[str, str] = {}
     for place, part in enumerate(rest.split(",") if rest else ()):
         field, equals, value = part.partition("=")

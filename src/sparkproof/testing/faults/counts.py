@@ -20,7 +20,7 @@ class Usage(Fault, frozen=True, kw_only=True):
     name: ClassVar[str] = "usage"
     about: ClassVar[str] = "multiplies `completion_tokens` in every usage"
     main: ClassVar[str] = "factor"
-    factor: Annotated[float, msgspec.Meta(ge=0)] = 1.25
+    factor: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 1.25
 
     async def act(self, exchange: Exchange, events: Events) -> Events:
         """As `Fault.act`."""
