@@ -14,6 +14,7 @@ import msgspec
 from sparkproof.core.observations.ab_run import Token
 
 _PREFIX = "token_id:"
+_MOST_IDS = 10**11
 
 
 class TopToken(msgspec.Struct):
@@ -94,7 +95,7 @@ def tokens_of(choice: TokenChoice) -> tuple[Token, ...]:
     """The tokens of one chunk; without log-probabilities where they do not fit the ids."""
     told = _told(choice.logprobs) if choice.logprobs else []
     ids = choice.token_ids
-    if ids is None:
+    if ids is None or not all(0 <= id_ < _MOST_IDS for id_ in ids):  # none, or none that are ids
         return tuple(token for token in told if token.id >= 0)
     if len(told) == len(ids):
         return tuple(Token(id_, t.nats, t.top) for id_, t in zip(ids, told, strict=True))
@@ -126,7 +127,9 @@ def _id(name: str) -> int:
 
 
 def _nats(value: float | None) -> float | None:
-    return round(max(value, -1e4), 4) if value is not None and not math.isnan(value) else None
+    if value is None or math.isnan(value):
+        return None
+    return round(min(max(value, -1e4), 1e4), 4)
 
 
 def _top(pairs: Iterable[tuple[str, float | None]]) -> tuple[tuple[int, float], ...]:

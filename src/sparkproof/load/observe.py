@@ -13,6 +13,7 @@ from sparkproof.formats.sse import SseReader
 
 KEPT_BYTES = 64 << 10
 _US = 1_000_000
+_MOST_TOKENS = 1 << 40
 
 
 def observe(ask: Ask, reply: Reply, *, kept_bytes: int = KEPT_BYTES) -> Exchange:
@@ -98,7 +99,7 @@ class _Marks:
         self._usage = chunk.usage
         if not chunk.choices:  # the closing usage chunk carries no token of its own
             return 0
-        before, self._counted = self._counted, chunk.usage.completion_tokens or 0
+        before, self._counted = self._counted, max(0, _told(chunk.usage.completion_tokens))
         return self._counted - before
 
     def _texts(self, chunk: Chunk, at: int) -> bool:
@@ -134,10 +135,10 @@ class _Marks:
             ended_us=ended_us,
             arrivals_us=tuple(self._arrivals),
             tokens=tuple(self._tokens) if counted else (),
-            prompt_tokens=usage.prompt_tokens if usage else -1,
-            completion_tokens=-1 if not usage else usage.completion_tokens or 0,
-            reasoning_tokens=_or_none(details.reasoning_tokens if details else None),
-            cached_tokens=_or_none(prompt.cached_tokens if prompt else None),
+            prompt_tokens=_told(usage.prompt_tokens if usage else None),
+            completion_tokens=-1 if not usage else _told(usage.completion_tokens or 0),
+            reasoning_tokens=_told(details.reasoning_tokens if details else None),
+            cached_tokens=_told(prompt.cached_tokens if prompt else None),
             content="".join(self._content),
             reasoning="".join(self._reasoning),
             tool_calls=self._calls,
@@ -149,8 +150,9 @@ class _Marks:
         )
 
 
-def _or_none(value: int | None) -> int:
-    return -1 if value is None else value
+def _told(value: int | None) -> int:
+    """A number of tokens; -1 for none, and for what can be none (no record holds any integer)."""
+    return value if value is not None and 0 <= value < _MOST_TOKENS else -1
 
 
 def without_text(reading: StreamReading) -> StreamReading:

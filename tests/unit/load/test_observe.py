@@ -83,3 +83,13 @@ def test_an_exchange_keeps_the_first_part_of_a_long_answer() -> None:
     assert (exchange.body, exchange.body_bytes, exchange.ok) == ("a" * 10, 100, True)
     failed = observe(ask, Reply(status=0, failure=Failure.REFUSED, detail="no"))
     assert not failed.ok
+
+
+def test_numbers_of_tokens_that_can_be_none_are_not_taken() -> None:
+    """No record holds an integer of any size, and no speed comes of one."""
+    for wrong in (-5, 2**40, 10**30):
+        usage = f'"prompt_tokens": {wrong}, "completion_tokens": {wrong}'
+        event = f'data: {{"choices": [{{"text": "x"}}], "usage": {{{usage}}}}}\n\n'
+        reading = read_stream(_reply((0.1, event.encode()), (0.2, event.encode())))
+        assert reading.content == "xx"
+        assert (reading.prompt_tokens, reading.completion_tokens, reading.tokens) == (-1, -1, ())

@@ -54,6 +54,14 @@ def test_a_chat_gives_text_before_thought_and_calls_in_pieces() -> None:
     assert found.tokens == (Token(3, -0.1, ((3, -0.1),)), Token(4))
 
 
+def test_ids_that_can_be_none_are_left_out() -> None:
+    """No record holds an integer of any size."""
+    for wrong in (-1, 10**11, 10**30):
+        assert said(chunk(text="x", token_ids=[wrong])).tokens == ()
+    logprobs = {"tokens": ["token_id:7"], "token_logprobs": [1e308], "top_logprobs": [None]}
+    assert said(chunk(text="x", token_ids=[7], logprobs=logprobs)).tokens == (Token(7, 1e4),)
+
+
 def test_a_thought_alone_is_the_text() -> None:
     assert said(chunk(delta={"reasoning": "hm"})).text == "hm"
 
