@@ -161,7 +161,9 @@ def test_a_redirect_is_not_followed() -> None:
 def test_nothing_listens() -> None:
     with OpenAIServer() as server:
         url = server.url
-    assert send(url, post()).failure is Failure.REFUSED
+    refused = send(url, post())
+    assert refused.failure is Failure.REFUSED
+    assert refused.detail.startswith("nothing listens on port")
     assert send("http://name.invalid", post()).failure is Failure.REFUSED
 
 

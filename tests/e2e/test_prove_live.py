@@ -96,6 +96,7 @@ def test_it_chains_every_part_into_one_verdict_one_receipt_and_one_page(
     page = tmp_path / "proof.html"
     with serve() as server:
         done = run(*deployed, "--live", server.url, "--quick", "--html", str(page), "--json")
+        assert b"page written to" in done.stderr
     answer = json.loads(done.stdout)
     parts = parts_of(answer)
     assert parts.pop("bench") in ("pass", "inconclusive")  # the latter on a busy machine

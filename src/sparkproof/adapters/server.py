@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import os
 import ssl
 import time
@@ -23,6 +24,8 @@ from sparkproof.core.server_port import Ask, Failure, Reply
 
 KEY_VARIABLES = ("SPARKPROOF_API_KEY", "VLLM_API_KEY")
 CONNECT_S = 10.0
+_REFUSED = f"[Errno {errno.ECONNREFUSED}]"
+"""In the words of one failed connection, and of several to one name."""
 _MASK = b"[redacted]"
 _PORTS = {"http": 80, "https": 443}
 
@@ -138,7 +141,9 @@ class Server:
         except ssl.SSLError as error:
             answer.end(Failure.TLS, self._said(error))
         except (OSError, UnicodeError) as error:
-            answer.end(Failure.REFUSED, self._said(error))
+            refused = _REFUSED in str(error)
+            said = f"nothing listens on port {port}" if refused else self._said(error)
+            answer.end(Failure.REFUSED, said)
         else:
             return wire
         return None

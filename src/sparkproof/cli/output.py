@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
@@ -19,7 +20,7 @@ from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
 from sparkproof.core.text import encodable, map_text, shorten, visible
 from sparkproof.core.verdict import Verdict, exit_code
-from sparkproof.render.lines import Line, Style, folded, plain_line
+from sparkproof.render.lines import Line, Style, folded, line, plain_line
 from sparkproof.render.page import PAGE_COLUMNS, page_of
 from sparkproof.render.report_text import render_error, render_frame
 
@@ -158,6 +159,18 @@ def write_text(text: str, *, to_stderr: bool = False) -> None:
     stream = sys.stderr if to_stderr else sys.stdout
     stream.write(text)
     stream.flush()
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, and say where on stderr.
+
+    Raises:
+        UnreachableError: it can't be written.
+    """
+    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+
+    write_file(path, page)
+    write_lines([line(f"page written to {path}")], to_stderr=True)
 
 
 def write_error(command: str, code: str, message: str, hint: str, *, as_json: bool) -> None:

@@ -181,7 +181,8 @@ def refuse_unreachable(reply: Reply, name: str) -> None:
     if not reply.failure or reply.status:
         return
     hints = {
-        Failure.REFUSED: "is the server up? `sparkproof log FILE` reads its log",
+        Failure.REFUSED: "is the server up? `sparkproof log FILE` reads its log, "
+        "`sparkproof smoke URL --wait 600` waits for it",
         Failure.TLS: "check the certificate, or SSL_CERT_FILE",
         Failure.NOT_HTTP: "is this the port of a vLLM server?",
     }

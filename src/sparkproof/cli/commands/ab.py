@@ -161,7 +161,7 @@ def _arms(more: dict[str, Any]) -> list[ArmRef]:
 def _write_page(path: Path | None, report: Report[AbResult]) -> None:
     if path is None:
         return
-    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+    from sparkproof.cli.output import write_page  # noqa: PLC0415
     from sparkproof.render.ab_html import ab_page  # noqa: PLC0415
 
-    write_file(path, ab_page(report))
+    write_page(path, ab_page(report))

@@ -120,7 +120,7 @@ def _arm(server: str, deployment: Path | None, box: str) -> Arm:
 def _write_page(path: Path | None, report: Report[BenchResult]) -> None:
     if path is None:
         return
-    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+    from sparkproof.cli.output import write_page  # noqa: PLC0415
     from sparkproof.render.bench_html import bench_page  # noqa: PLC0415
 
-    write_file(path, bench_page(report))
+    write_page(path, bench_page(report))

@@ -82,8 +82,8 @@ def command(
     )
     report = fit(request)
     if html is not None:
-        from sparkproof.adapters.files import write_file  # noqa: PLC0415
+        from sparkproof.cli.output import write_page  # noqa: PLC0415
         from sparkproof.render.fit_html import fit_page  # noqa: PLC0415
 
-        write_file(html, fit_page(report))
+        write_page(html, fit_page(report))
     raise SystemExit(emit(report, render_fit, as_json=as_json, verbose=verbose))

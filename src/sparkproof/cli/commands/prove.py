@@ -69,10 +69,10 @@ def command(
 
     report = _prove(quiet=as_json, **asked)
     if html is not None:
-        from sparkproof.adapters.files import write_file  # noqa: PLC0415
+        from sparkproof.cli.output import write_page  # noqa: PLC0415
         from sparkproof.render.live_proof_html import proof_page  # noqa: PLC0415
 
-        write_file(html, proof_page(report))
+        write_page(html, proof_page(report))
     body = partial(render_live_proof, verbose=verbose)
     raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))
 

@@ -149,7 +149,7 @@ def _around(given: dict[str, Any]) -> Any:
 def _write_page(path: Path | None, report: Any) -> None:
     if path is None:
         return
-    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+    from sparkproof.cli.output import write_page  # noqa: PLC0415
     from sparkproof.render.soak_html import soak_page  # noqa: PLC0415
 
-    write_file(path, soak_page(report))
+    write_page(path, soak_page(report))
