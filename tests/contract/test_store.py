@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sparkproof.adapters import store as store_module
 from sparkproof.adapters.store import ReceiptStore, default_folder
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.receipt import Receipt
@@ -227,3 +229,21 @@ def _raise(code: int) -> Callable[..., None]:
         raise OSError(code, os.strerror(code))
 
     return fail
+
+
+def test_a_lock_that_is_not_let_go_of_costs_the_receipt_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped process holds it for ever; the answer must not wait for that."""
+    monkeypatch.setattr(store_module, "LOCK_S", 0.0)
+    store = ReceiptStore(tmp_path)
+    store.append(sealer())
+    with (tmp_path / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(UnreachableError, match="another process holds") as caught:
+            store.append(sealer())
+    assert caught.value.hint
+    (tmp_path / ".lock").unlink()
+    os.mkfifo(tmp_path / ".lock")  # opened to be written it would wait for a reader
+    store.append(sealer())
+    assert len(store.files()) == 2

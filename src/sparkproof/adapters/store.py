@@ -8,6 +8,7 @@ import fcntl
 import os
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,8 @@ _MAX_HEAD_BYTES = 4096
 _MIN_PREFIX = 6
 _SHORT = 12
 _FILE_NAME = re.compile(r"[0-9]{1,12}-[^/]*\.json\Z")
+LOCK_S = 30.0
+_LOCK_PAUSE_S = 0.02
 _LIST_HINT = "`sparkproof receipt list` shows what there is"
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK})
 
@@ -172,9 +175,22 @@ class ReceiptStore:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        with (self.folder / ".lock").open("w") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        """Alone in the folder; whoever holds it for long (a stopped process does) is not waited
+        for, since an answer would wait with us."""
+        # Without waiting for a reader, should it be a pipe.
+        handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+        try:
+            end = time.monotonic() + LOCK_S
+            while not _locked(handle):
+                if time.monotonic() >= end:
+                    raise UnreachableError(
+                        f"another process holds {self.name}/.lock",
+                        hint="end it, or pass another --store",
+                    )
+                time.sleep(_LOCK_PAUSE_S)
             yield
+        finally:
+            os.close(handle)
 
     def _write_once(self, path: Path, data: bytes) -> None:
         temporary = self._temporary(data)
@@ -205,6 +221,14 @@ class ReceiptStore:
             Path(name).unlink(missing_ok=True)
             raise
         return Path(name)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _short(path: Path) -> str:
