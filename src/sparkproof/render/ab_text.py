@@ -12,7 +12,7 @@ from sparkproof.gates.ab_findings import replaced
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
 from sparkproof.render.report_text import render_criteria
 
-_EXAMPLES, _WIDTH = 3, 100
+_EXAMPLES, _WIDTH, _WIDE = 3, 100, 20
 _CLASSES = (
     ("cell", None),
     ("pairs", None),
@@ -117,12 +117,17 @@ def _cells(result: AbResult, cells: Sequence[CellCounts]) -> list[Line]:
 
 def _speed(result: AbResult, change: SpeedChange) -> tuple[Cell, ...]:
     room = change.change.interval
-    spread = f"{room.low:.2f} to {room.high:.2f}" if room else "no spread"
+    spread = spread_words(room.low, room.high) if room else "no spread"
     better = (change.change.ratio > 1) == (change.name == "decode")
     style = Style.PLAIN if not change.beyond else Style.GOOD if better else Style.WARN
     where = result.plan.cells[change.cell].name
     ratio = Span(f"{change.change.ratio:.2f}", style)
     return where, change.name, ratio, spread, str(change.change.rounds)
+
+
+def spread_words(low: float, high: float) -> str:
+    """An interval of a ratio; one whose ends lie twentyfold apart says nothing."""
+    return "too wide to say" if high > _WIDE * low else f"{low:.2f} to {high:.2f}"
 
 
 def _dim(*words: str) -> tuple[Span, ...]:
