@@ -149,6 +149,11 @@ def test_a_look_that_can_not_be_written_down_ends_it_too(
         ask(tmp_path)
 
 
+def test_a_version_of_any_length_is_quoted_in_part(tmp_path: Path) -> None:
+    report = ask(tmp_path, port=standing(version="9" * 10_000))
+    assert len(report.subjects[0].version) == 120
+
+
 def test_a_log_that_is_rotated_is_read_from_its_new_beginning(tmp_path: Path) -> None:
     path = tmp_path / "server.log"
     path.write_bytes(b"INFO old\n")

@@ -36,6 +36,8 @@ from sparkproof.receipts.receipt import seal
 
 T = TypeVar("T")
 _LOOK_S = 20.0
+_VERSION = 120
+"""Characters of a version; what is longer is none, and would be quoted again and again."""
 _FIRST_LOOK_S = 8.0
 """A server that answers none of four small questions within it will not answer larger ones."""
 
@@ -156,7 +158,7 @@ async def take_snapshot(port: ServerPort) -> ServerSnapshot:
     rows = _read(models, "/v1/models", "models", unknowns, partial(parse_as, ModelList))
     return ServerSnapshot(
         address=port.name,
-        version=told.version if told else "",
+        version=told.version[:_VERSION] if told else "",
         healthy=health.status,
         models=tuple(
             Served(m.id, m.max_model_len or 0, m.owned_by or "", Path(m.root or "").name)
