@@ -11,13 +11,15 @@ from typing import Any
 import msgspec
 
 from sparkproof.core.observations.soak_run import Kind, SoakPlan
-from sparkproof.core.server_port import Ask
+from sparkproof.core.server_port import ANSWER_LIMIT_BYTES, Ask
 from sparkproof.gates.coherence import QUESTION_TOKENS, QUESTIONS, Question
 from sparkproof.load.ask import chat_ask, raw_ask
 from sparkproof.load.prompts import ASK_WORDS, compose
 
 PROBE_EVERY = 16
 _ALONE_TOKENS = 32
+_ANSWER_BYTES, _TOKEN_BYTES = 1 << 20, 4 << 10
+"""What an answer and each of its tokens may take: hundreds that never end come in at once."""
 _TOOLS = [
     {
         "type": "function",
@@ -116,7 +118,10 @@ class Mix:
 
     def _patient(self, ask: Ask) -> Ask:
         patience = self._plan.timeout_s
-        return msgspec.structs.replace(ask, timeout_s=patience, silence_s=patience)
+        limit = min(ANSWER_LIMIT_BYTES, _ANSWER_BYTES + self._plan.output_high * _TOKEN_BYTES)
+        return msgspec.structs.replace(
+            ask, timeout_s=patience, silence_s=patience, limit_bytes=limit
+        )
 
     @cached_property
     def _prefix(self) -> str:

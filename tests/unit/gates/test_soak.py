@@ -23,7 +23,7 @@ from sparkproof.core.observations.soak_run import (
 )
 from sparkproof.core.results.log import Cause
 from sparkproof.core.results.soak import LogSeen, ProcessSeen, SoakResult
-from sparkproof.core.server_port import Failure, Reply
+from sparkproof.core.server_port import ANSWER_LIMIT_BYTES, Failure, Reply
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.gates.coherence import QUESTIONS
 from sparkproof.gates.soak import judge_soak
@@ -65,6 +65,12 @@ def test_a_request_follows_from_the_plan_and_its_number() -> None:
     assert len({ask.body for ask in once[LONG.alone :]}) == 60 - LONG.alone
     other = msgspec.structs.replace(LONG, seed="other")
     assert Mix(other).request(30).ask != once[30]
+
+
+def test_no_answer_may_take_more_memory_than_its_tokens_need() -> None:
+    asks = [Mix(LONG).request(n).ask for n in range(40)]
+    most = (1 << 20) + LONG.output_high * 4096
+    assert {ask.limit_bytes for ask in asks} == {min(most, ANSWER_LIMIT_BYTES)}
 
 
 def test_each_kind_and_each_probe_is_first_asked_alone() -> None:
