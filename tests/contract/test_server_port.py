@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 import pytest
-import pytest_socket
 
 from sparkproof.adapters.server import Server, key_of, server_address
 from sparkproof.core.errors import UsageError
@@ -17,14 +16,9 @@ from sparkproof.testing.openai_server import LineFaults, OpenAIServer
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
 
+pytestmark = pytest.mark.enable_socket
+
 Send = Callable[[Behaviour, Ask], Reply]
-
-
-@pytest.fixture(autouse=True)
-def _sockets() -> Iterator[None]:
-    pytest_socket.enable_socket()
-    yield
-    pytest_socket.disable_socket(allow_unix_socket=True)
 
 
 def post(**body: object) -> Ask:
