@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -13,6 +14,11 @@ class Severity(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return (Severity.ERROR, Severity.WARNING, Severity.INFO).index(self)
 
 
 class Confidence(StrEnum):
@@ -68,3 +74,8 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: tuple[Evidence, ...] = ()
     remedy: str = ""
     facts: tuple[str, ...] = ()
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By severity; equally bad ones keep their order."""
+    return tuple(sorted(findings, key=lambda finding: finding.severity.rank))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity, worst_first
 from sparkproof.core.observations.image import ImageObservation, VllmSeen
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.facts.image_contents import image_contents
@@ -48,8 +48,7 @@ def find_in_image(
         *_age(track),
         *_unread(image),
     )
-    rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    return tuple(sorted(found, key=lambda finding: rank[finding.severity]))
+    return worst_first(found)
 
 
 def _platform(image: ImageObservation, platform: str) -> Criterion:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity, worst_first
 from sparkproof.core.memory_plan import KvPlan, MemoryPlan
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.facts.memory_book import estimates
@@ -54,8 +54,7 @@ def judge_memory(case: Situation) -> tuple[Finding, ...]:
         *_batch_tokens(case),
         *_context(case),
     ]
-    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    return tuple(sorted(found, key=lambda finding: order[finding.severity]))
+    return worst_first(found)
 
 
 def _below_one_request(case: Situation) -> Iterator[Finding]:

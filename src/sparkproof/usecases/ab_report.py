@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkproof.core.finding import Severity
+from sparkproof.core.finding import worst_first
 from sparkproof.core.report import Report
 from sparkproof.core.results.ab import AbResult
 from sparkproof.core.results.compare import Relation
@@ -23,7 +23,6 @@ def report_ab(result: AbResult) -> Report[AbResult]:
     verdict = fold(c.verdict for c in criteria)
     if result.interrupted:
         verdict = fold((verdict, Verdict.INCONCLUSIVE))
-    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     return make_report(
         "ab",
         result,
@@ -31,7 +30,7 @@ def report_ab(result: AbResult) -> Report[AbResult]:
         summary=_summary(result),
         subjects=tuple(subject_of(arm.snapshot) for arm in result.arms),
         criteria=criteria,
-        findings=tuple(sorted(findings, key=lambda f: order[f.severity])),
+        findings=worst_first(findings),
         unknowns=_unknowns(result),
         next_steps=_next_steps(result, verdict),
     )

@@ -18,7 +18,7 @@ from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.ab_run import AbAnswer, AbPass, AbPlan, AbRecord
 from sparkproof.core.observations.exchange import StreamReading
 from sparkproof.core.observations.load_run import RequestRecord
-from sparkproof.core.observations.server_snapshot import EngineCounts, between
+from sparkproof.core.observations.server_snapshot import between
 from sparkproof.core.server_port import Failure, Reply, ServerPort
 from sparkproof.formats.openai_answer import error_message
 from sparkproof.gates.ab import ab_ask
@@ -27,7 +27,6 @@ from sparkproof.load.observe import read_stream, without_text
 from sparkproof.load.token_stream import read_tokens
 from sparkproof.usecases.live import Session
 
-_SETTLE_S = 2.0
 _DEAD_AFTER = 5
 _US = 1e6
 Say = Callable[[str], None]
@@ -137,7 +136,7 @@ class AbRun:
         moment = timestamp(datetime.now(UTC))
         async with HealthWatch() as watch:
             found = await self._closed(port, model, place, missing)
-        after = await _settled(session, before, len(found))
+        after = await session.settled(before, len(found))
         done = AbPass(
             arm=arm,
             cell=index,
@@ -228,18 +227,6 @@ def read_answer(
         sent_s=round(reply.sent_s - began, 6),
         ended_s=round(reply.sent_s - began + reply.ended_s, 6),
     )
-
-
-async def _settled(session: Session, before: EngineCounts | None, sent: int) -> EngineCounts | None:
-    """The counters once they have taken in our last request."""
-    counts = await session.counts()
-    if before is None or before.finished is None:
-        return counts
-    end = time.perf_counter() + _SETTLE_S
-    while counts and (counts.finished or 0) - before.finished < sent and time.perf_counter() < end:
-        await asyncio.sleep(0.1)
-        counts = await session.counts()
-    return counts
 
 
 def _median(values: Iterable[float | None]) -> float | None:

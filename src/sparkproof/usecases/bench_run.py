@@ -27,7 +27,6 @@ from sparkproof.usecases.live import Session, take_snapshot
 
 _SAMPLE_WORDS = 200
 _SCRAPE_S = 2.0
-_SETTLE_S = 2.0
 Say = Callable[[str], None]
 
 
@@ -110,7 +109,7 @@ async def run_cell(
         finally:
             scraper.cancel()
     records = tuple(_record(reply, began) for reply in replies)
-    after = await _settled(session, before, len(records))
+    after = await session.settled(before, len(records))
     seen = tuple(c for reply in scrapes if (c := _counts(reply)))
     return CellRun(
         cell=index,
@@ -151,18 +150,6 @@ async def _scrape(port: ServerPort, kept: list[Reply]) -> None:
     while True:
         await asyncio.sleep(_SCRAPE_S)
         kept.append(await port.send(Ask("metrics", "/metrics", timeout_s=10)))
-
-
-async def _settled(session: Session, before: EngineCounts | None, sent: int) -> EngineCounts | None:
-    """The counters once they have taken in our last request."""
-    counts = await session.counts()
-    if before is None or before.finished is None:
-        return counts
-    end = time.perf_counter() + _SETTLE_S
-    while counts and (counts.finished or 0) - before.finished < sent and time.perf_counter() < end:
-        await asyncio.sleep(0.1)
-        counts = await session.counts()
-    return counts
 
 
 def _counts(reply: Reply) -> EngineCounts | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -35,6 +36,7 @@ from sparkproof.load.observe import KEPT_BYTES, observe
 from sparkproof.receipts.receipt import seal
 
 T = TypeVar("T")
+_SETTLE_S = 2.0
 _LOOK_S = 20.0
 _VERSION = 120
 """Characters of a version; what is longer is none, and would be quoted again and again."""
@@ -130,6 +132,19 @@ class Session:
             return read_counts(reply.body, "/metrics") if reply.ok else None
         except FormatError:
             return None
+
+    async def settled(self, before: EngineCounts | None, sent: int) -> EngineCounts | None:
+        """A scrape once the counters have taken in the last of `sent` requests since `before`."""
+        counts = await self.counts()
+        if before is None or before.finished is None:
+            return counts
+        end = time.perf_counter() + _SETTLE_S
+        while counts and (counts.finished or 0) - before.finished < sent:
+            if time.perf_counter() >= end:
+                break
+            await asyncio.sleep(0.1)
+            counts = await self.counts()
+        return counts
 
     async def count_tokens(self, model: str, text: str) -> int:
         """The server's own count of a text; 0 where it does not count."""

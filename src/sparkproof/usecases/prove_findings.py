@@ -52,8 +52,7 @@ def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.rule, finding.message), []).append(finding)
-    rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    ordered = sorted(groups.values(), key=lambda group: rank[group[0].severity])
+    ordered = sorted(groups.values(), key=lambda group: group[0].severity.rank)
     for group in ordered:
         subjects = ", ".join(dict.fromkeys(item.subject for item in group))
         first = group[0]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.finding import Finding, worst_first
 from sparkproof.core.report import Report
 from sparkproof.core.results.ab import AbResult
 from sparkproof.core.results.bench import BenchResult
@@ -28,7 +28,6 @@ _TOLD = 2
 _STEPS = 3
 _UNSHOWN = frozenset({"soak/preemption", "soak/prefix"})
 """Criteria that pass with a warning where nothing of the kind happened."""
-_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 def report_live(
@@ -68,7 +67,7 @@ def report_live(
 
 def _once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     once = {(f.rule, f.message, f.subject): f for f in findings}
-    return tuple(sorted(once.values(), key=lambda f: _ORDER[f.severity]))
+    return worst_first(once.values())
 
 
 def _contradiction(live: LiveProof) -> Iterator[Finding]:

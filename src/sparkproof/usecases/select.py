@@ -12,7 +12,7 @@ from sparkproof.adapters.progress import NoProgress
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
-from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.finding import Finding
 from sparkproof.core.ports import Progress
 from sparkproof.core.redaction import redact_arguments
 from sparkproof.core.report import Report
@@ -244,8 +244,7 @@ def _findings(names: Sequence[str], columns: Sequence[_Column]) -> tuple[Finding
     for name, column in zip(names, columns, strict=True):
         for finding in column.findings:
             shared.setdefault((finding.rule, finding.message), []).append((name, finding))
-    rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-    ordered = sorted(shared.values(), key=lambda group: rank[group[0][1].severity])
+    ordered = sorted(shared.values(), key=lambda group: group[0][1].severity.rank)
     return tuple(_joined(group, len(columns)) for group in ordered)
 
 

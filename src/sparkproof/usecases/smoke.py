@@ -12,7 +12,7 @@ from sparkproof.bootlog.response import judge_answer, parse_answers
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UsageError
-from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.finding import Finding, Severity, worst_first
 from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.observations.fingerprint import Fingerprint
 from sparkproof.core.observations.server_snapshot import between
@@ -254,9 +254,8 @@ def report_smoke(result: SmokeResult) -> Report[SmokeResult]:
     verdict = fold(c.verdict for c in criteria)
     if result.interrupted:
         verdict = fold((verdict, Verdict.INCONCLUSIVE))
-    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     once = {(f.rule, f.message): f for f in findings}.values()
-    ordered = tuple(sorted(once, key=lambda f: order[f.severity]))
+    ordered = worst_first(once)
     return make_report(
         "smoke",
         result,

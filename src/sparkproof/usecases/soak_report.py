@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkproof.core.finding import Finding, Severity
+from sparkproof.core.finding import Finding, Severity, worst_first
 from sparkproof.core.observations.soak_run import Ending
 from sparkproof.core.report import Report
 from sparkproof.core.results.soak import SoakResult
@@ -14,14 +14,12 @@ from sparkproof.gates.soak_pressure import pressure_words
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.live import subject_of
 
-_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-
 
 def report_soak(result: SoakResult) -> Report[SoakResult]:
     """Judge a result, fresh or stored."""
     criteria, findings = judge_soak(result)
     verdict = fold(c.verdict for c in criteria)
-    ordered = tuple(sorted(findings, key=lambda f: _ORDER[f.severity]))
+    ordered = worst_first(findings)
     return make_report(
         "soak",
         result,
