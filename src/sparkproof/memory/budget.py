@@ -83,7 +83,7 @@ def plan_budget(
             args.kv_bytes,
             args.kv_bytes,
             Origin.GIVEN,
-            "--kv-cache-memory-bytes",
+            "--num-gpu-blocks-override" if args.blocks_override else "--kv-cache-memory-bytes",
         )
         slack = requested - spent - args.kv_bytes
         why = "what the utilization asks for beyond that; not reserved"

@@ -40,7 +40,7 @@ def fit(request: FitRequest) -> Report[FitResult]:
     case = read_case(request)
     shape = case.shape()
     budget, memory = _memory(case, shape)
-    pool, rounding, origin = _pool(case, budget)
+    pool, rounding, origin = _pool(case, shape, budget)
     plan = plan_kv(shape, pool, rounding_bytes=rounding, blocks=case.args.blocks_override)
     plan = _auto_length(case, shape, plan)
     neighbour, unknowns = _ask_neighbour(case, plan, pool, rounding)
@@ -112,7 +112,8 @@ def _memory(case: FitCase, shape: KvShape) -> tuple[Budget | None, MemoryPlan | 
     shared = _per_rank(weights, shape.settings.tensor_parallel * shape.settings.pipeline_parallel)
     rest = case.request.rest_gib
     known = Known(rest_bytes=None if rest is None else int(rest * GIB))
-    budget = plan_budget(shape, case.args, shared, case.total_bytes, known)
+    args = msgspec.structs.replace(case.args, kv_bytes=_stated_bytes(case, shape))
+    budget = plan_budget(shape, args, shared, case.total_bytes, known)
     host = _host(case)
     around = host_lines(host)
     before = sum(line.bytes for line in around if line.name not in ("server", "pinned"))
@@ -140,12 +141,14 @@ def _per_rank(weights: Weights, ranks: int) -> Weights:
     )
 
 
-def _pool(case: FitCase, budget: Budget | None) -> tuple[int, int, str]:
+def _pool(case: FitCase, shape: KvShape, budget: Budget | None) -> tuple[int, int, str]:
     """Bytes of the pool, how far they may be off by rounding, and where they are from."""
     if case.request.kv_gib is not None:
         if case.request.kv_gib < 0:
             raise UsageError(f"a KV pool of {case.request.kv_gib} GiB holds nothing")
         return int(case.request.kv_gib * GIB), ROUNDING_BYTES, "as printed by a log"
+    if case.args.blocks_override:
+        return _stated_bytes(case, shape), 0, "--num-gpu-blocks-override"
     if case.args.kv_bytes:
         return case.args.kv_bytes, 0, "--kv-cache-memory-bytes"
     if budget is None:
@@ -154,6 +157,12 @@ def _pool(case: FitCase, budget: Budget | None) -> tuple[int, int, str]:
             hint="give --kv-gib from a log, --kv-cache-memory-bytes after `--`, or --weights-gib",
         )
     return budget.line("kv").bytes, 0, _PLANNED
+
+
+def _stated_bytes(case: FitCase, shape: KvShape) -> int:
+    """Bytes that flags state for the pool, 0 for none: so many blocks are all that is reserved."""
+    blocks = case.args.blocks_override
+    return blocks * shape.block_bytes if blocks else case.args.kv_bytes
 
 
 def _auto_length(case: FitCase, shape: KvShape, plan: KvPlan) -> KvPlan:

@@ -56,6 +56,15 @@ def test_blocks_that_a_flag_states_are_no_estimate() -> None:
     assert (result.plan.blocks, result.low, result.high) == (400, None, None)
 
 
+def test_no_more_is_reserved_than_the_blocks_that_a_flag_states() -> None:
+    report = ask(argv=(*GUIDE, "--num-gpu-blocks-override", "400"), weights_gib=21.96)
+    result = answer(report)
+    assert result.memory is not None
+    assert result.plan.pool_bytes == result.memory.kv_bytes
+    assert result.plan.pool_bytes * 318 == pytest.approx(400 * 7.15 * 2**30, rel=0.01)
+    assert "(--num-gpu-blocks-override)" in report.summary
+
+
 def test_a_plan_from_flags_alone() -> None:
     result = answer(ask(weights_gib=21.96))
     assert result.memory is not None
