@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -100,8 +101,12 @@ def _next_steps(static: Report[ProofResult], live: LiveProof, verdict: Verdict) 
     for part in live.parts:
         report = static if part.name is PartName.STATIC else live.report(part.name)
         if report is not None and part.verdict is verdict:
-            steps += report.next_steps
+            steps += report.next_steps or _explained(report)
     return tuple(dict.fromkeys(steps))[:_STEPS]
+
+
+def _explained(report: Report[Any]) -> list[str]:
+    return [f"sparkproof explain {finding.rule}" for finding in worst_first(report.findings)[:1]]
 
 
 def _exercised(live: LiveProof) -> Iterator[str]:
