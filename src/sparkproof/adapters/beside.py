@@ -15,8 +15,8 @@ from typing import Generic, TypeVar
 from sparkproof.core.errors import FormatError
 
 T = TypeVar("T")
-_DEPTH = 8
-"""Pieces (of at most a MiB) that may wait."""
+_DEPTH = 32
+"""Pieces (of at most a MiB) that may wait. With 8, three threads on two cores wait for each other."""
 
 
 class _Start:
