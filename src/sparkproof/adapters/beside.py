@@ -16,7 +16,7 @@ from sparkproof.core.errors import FormatError
 
 T = TypeVar("T")
 _DEPTH = 32
-"""Pieces (of at most a MiB) that may wait. With 8, three threads on two cores hold each other up."""
+"""Pieces (of at most a MiB) that may wait. With 8, three threads on two cores wait too often."""
 
 
 class _Start:
