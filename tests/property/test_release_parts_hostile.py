@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.property.damaged_source import flipped_or_cut, reordered
 
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import FormatError
@@ -53,30 +54,13 @@ def attempt(files: dict[str, bytes]) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PATHS), st.data())
 def test_flipped_and_cut_sources(path: str, data: st.DataObject) -> None:
-    original = TREE[path]
-    position = data.draw(st.integers(0, len(original) - 1))
-    changed = bytearray(original)
-    if data.draw(st.booleans()):
-        del changed[position:]
-    else:
-        changed[position] ^= 1 << data.draw(st.integers(0, 7))
-    attempt({**TREE, path: bytes(changed)})
+    attempt(flipped_or_cut(TREE, path, data))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PATHS), st.data())
 def test_lines_moved_doubled_or_dropped(path: str, data: st.DataObject) -> None:
-    lines = TREE[path].splitlines(keepends=True)
-    first = data.draw(st.integers(0, len(lines) - 1))
-    second = data.draw(st.integers(0, len(lines) - 1))
-    kind = data.draw(st.sampled_from(["swap", "drop", "double"]))
-    if kind == "swap":
-        lines[first], lines[second] = lines[second], lines[first]
-    elif kind == "drop":
-        del lines[first]
-    else:
-        lines.insert(first, lines[second])
-    attempt({**TREE, path: b"".join(lines)})
+    attempt(reordered(TREE, path, data))
 
 
 @pytest.mark.parametrize(
