@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.unit.usecases.configs import GPT_OSS
 
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.prediction import Prediction
@@ -32,18 +33,6 @@ PICKS = [
     ("ct-moe-nvfp4a16", "experts", "MARLIN"),
     ("mo-moe-nvfp4", "experts", "FLASHINFER_CUTLASS"),
 ]
-GPT_OSS = {
-    "architectures": ["GptOssForCausalLM"],
-    "model_type": "gpt_oss",
-    "num_hidden_layers": 2,
-    "hidden_size": 2880,
-    "num_attention_heads": 64,
-    "num_key_value_heads": 8,
-    "head_dim": 64,
-    "num_local_experts": 32,
-    "num_experts_per_tok": 4,
-    "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]},
-}
 LATENT = {
     "architectures": ["DeepseekV3ForCausalLM"],
     "model_type": "deepseek_v3",

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.usecases.configs import GPT_OSS
 
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.errors import UsageError
@@ -144,19 +145,7 @@ def test_advice_names_parsers_that_some_release_has() -> None:
 
 
 def test_a_pick_that_hangs_on_the_network_is_avoided(tmp_path: Path) -> None:
-    config = {
-        "architectures": ["GptOssForCausalLM"],
-        "model_type": "gpt_oss",
-        "num_hidden_layers": 2,
-        "hidden_size": 2880,
-        "num_attention_heads": 64,
-        "num_key_value_heads": 8,
-        "head_dim": 64,
-        "num_local_experts": 32,
-        "num_experts_per_tok": 4,
-        "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]},
-    }
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (tmp_path / "config.json").write_text(json.dumps(GPT_OSS), encoding="utf-8")
     result = ask(str(tmp_path), weights_gib=14.0)
     args = result.deployment.args
     assert args[args.index("--attention-backend") + 1] == "TRITON_ATTN"
