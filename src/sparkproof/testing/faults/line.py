@@ -17,43 +17,57 @@ from sparkproof.testing.faults.fault import (
 )
 
 
-class Stall(Fault, frozen=True, kw_only=True):
-    """Falls silent for good, the connection open."""
+class Midway(Fault, frozen=True, kw_only=True):
+    """Something happens to the line after so many pieces of text, or to a whole answer."""
 
-    name: ClassVar[str] = "stall"
-    about: ClassVar[str] = "falls silent for good after so many pieces, the connection open"
-    main: ClassVar[str] = "pieces"
     pieces: Count = 3
+
+    def due(self, event: Event, seen: int) -> bool:
+        """Whether it happens before this event, `seen` pieces after the beginning."""
+        return event.whole or seen == self.pieces
+
+    async def strike(self, event: Event) -> None:
+        """What happens then."""
+        raise NotImplementedError
 
     async def act(self, exchange: Exchange, events: Events) -> Events:
         """As `Fault.act`."""
         seen = 0
         async for event in events:
-            if event.whole or seen == self.pieces:
+            if self.due(event, seen):
                 exchange.acted.add(self.name)
-                await asyncio.Event().wait()
+                await self.strike(event)
             seen += has_text(event)
             yield event
 
 
-class Pause(Fault, frozen=True, kw_only=True):
+class Stall(Midway, frozen=True, kw_only=True):
+    """Falls silent for good, the connection open."""
+
+    name: ClassVar[str] = "stall"
+    about: ClassVar[str] = "falls silent for good after so many pieces, the connection open"
+    main: ClassVar[str] = "pieces"
+
+    async def strike(self, event: Event) -> None:
+        """As `Midway.strike`."""
+        await asyncio.Event().wait()
+
+
+class Pause(Midway, frozen=True, kw_only=True):
     """Falls silent for a while."""
 
     name: ClassVar[str] = "pause"
     about: ClassVar[str] = "falls silent for so many seconds after some pieces"
     main: ClassVar[str] = "seconds"
     seconds: Seconds = 5.0
-    pieces: Count = 3
 
-    async def act(self, exchange: Exchange, events: Events) -> Events:
-        """As `Fault.act`."""
-        seen = 0
-        async for event in events:
-            if event.whole or (seen == self.pieces and has_text(event)):
-                exchange.acted.add(self.name)
-                await asyncio.sleep(self.seconds)
-            seen += has_text(event)
-            yield event
+    def due(self, event: Event, seen: int) -> bool:
+        """Once, however many events without text follow."""
+        return event.whole or (seen == self.pieces and has_text(event))
+
+    async def strike(self, event: Event) -> None:
+        """As `Midway.strike`."""
+        await asyncio.sleep(self.seconds)
 
 
 class Slow(Fault, frozen=True, kw_only=True):
@@ -78,22 +92,15 @@ class Slow(Fault, frozen=True, kw_only=True):
             yield event
 
 
-class Truncate(Fault, frozen=True, kw_only=True):
+class Truncate(Midway, frozen=True, kw_only=True):
     """The connection breaks in the middle of an answer."""
 
     name: ClassVar[str] = "truncate"
     about: ClassVar[str] = "cuts the connection in the middle of a share of the answers"
-    pieces: Count = 3
 
-    async def act(self, exchange: Exchange, events: Events) -> Events:
-        """As `Fault.act`."""
-        seen = 0
-        async for event in events:
-            if event.whole or seen == self.pieces:
-                exchange.acted.add(self.name)
-                raise LineCutError(event)
-            seen += has_text(event)
-            yield event
+    async def strike(self, event: Event) -> None:
+        """As `Midway.strike`."""
+        raise LineCutError(event)
 
 
 class Pack(Fault, frozen=True, kw_only=True):
