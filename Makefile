@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 STAMP := $(VENV)/.dev
 
-.PHONY: help prove test test-live check lint types unit bench schemas surfaces claims-records claims-matrix lock clean
+.PHONY: help prove test test-live check lint types unit explore bench schemas surfaces claims-records claims-matrix lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/'
@@ -38,6 +38,9 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/pytest -n auto
+
+explore: $(STAMP)  ## put new random input to every property
+	SPARKPROOF_TEST_EXAMPLES=explore $(BIN)/pytest -n auto -m hypothesis
 
 LIVE := .venv-live
 

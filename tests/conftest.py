@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 import pytest_socket
 
@@ -14,6 +15,12 @@ from sparkproof.core.errors import UnreachableError
 from sparkproof.core.target import Target
 
 RealWheel = Callable[..., Path]
+
+# The same examples in every run, so that a failure belongs to the change that shows it;
+# `make explore` draws new ones.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("SPARKPROOF_TEST_EXAMPLES", "same"))
 
 _BUDGET_VARIABLE = "SPARKPROOF_TEST_FETCH_MIB"
 _DEFAULT_BUDGET_MIB = 1024

@@ -33,7 +33,6 @@ _NOISE = st.one_of(st.just(0.0), st.floats(0.001, 0.1))
 _SPEED = st.floats(1e-3, 1e6)
 
 
-@settings(deadline=None)
 @given(st.floats(0.5, 400), st.floats(0.5, 400), st.floats(0, 1), st.floats(0, 1))
 def test_the_beta_share_rises_and_mirrors(a: float, b: float, x: float, y: float) -> None:
     low, high = sorted((x, y))
@@ -41,14 +40,13 @@ def test_the_beta_share_rises_and_mirrors(a: float, b: float, x: float, y: float
     assert math.isclose(beta_share(a, b, x), 1 - beta_share(b, a, 1 - x), abs_tol=1e-8)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 200), st.floats(0.5, 0.995))
 def test_a_quantile_of_t_rises_and_narrows(degrees: int, share: float) -> None:
     assert 0.0 <= t_quantile(share, degrees + 1) <= t_quantile(share, degrees) + 1e-9
     assert t_quantile(share, degrees) <= t_quantile(share + 0.004, degrees) + 1e-9
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(_RATE, _NOISE, st.floats(0.5, 0.99), st.floats(0.001, 0.2))
 def test_the_plan_keeps_its_word(rate: float, noise: float, power: float, alpha: float) -> None:
     n = prompts_needed(rate, power, alpha, noise)
@@ -61,20 +59,17 @@ def test_the_plan_keeps_its_word(rate: float, noise: float, power: float, alpha:
     assert power_at(n, seen, alpha, noise) >= power - 1e-9
 
 
-@settings(deadline=None)
 @given(st.integers(1, 400), _RATE, _RATE, _NOISE)
 def test_more_corruption_is_seen_better(n: int, one: float, other: float, noise: float) -> None:
     low, high = sorted((one, other))
     assert power_at(n, low, noise=noise) <= power_at(n, high, noise=noise) + 1e-9
 
 
-@settings(deadline=None)
 @given(st.integers(1, 500), _NOISE)
 def test_without_corruption_a_false_alarm_is_rarer_than_alpha(n: int, noise: float) -> None:
     assert power_at(n, 0.0, 0.05, noise) <= 0.05 + 1e-9
 
 
-@settings(deadline=None)
 @given(st.integers(0, 300), st.integers(0, 300), st.floats(0.5, 0.999))
 def test_a_share_lies_in_its_interval(k: int, more: int, level: float) -> None:
     n = k + more
@@ -84,7 +79,6 @@ def test_a_share_lies_in_its_interval(k: int, more: int, level: float) -> None:
     assert math.isclose(found.low, 1 - mirrored.high, abs_tol=1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 200))
 def test_a_difference_lies_in_its_interval_and_mirrors(worse: int, better: int, rest: int) -> None:
     n = worse + better + rest
@@ -95,13 +89,11 @@ def test_a_difference_lies_in_its_interval_and_mirrors(worse: int, better: int, 
     assert math.isclose(found.low, -mirrored.high, abs_tol=1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 200))
 def test_one_more_loss_is_worse(worse: int, better: int) -> None:
     assert mcnemar_p(worse + 1, better) <= mcnemar_p(worse, better) <= mcnemar_p(worse, better + 1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(_SPEED, _SPEED), min_size=1, max_size=8), st.floats(1e-2, 1e2))
 def test_a_ratio_has_no_unit_and_turns_over(pairs: list[tuple[float, float]], by: float) -> None:
     found = speed_ratio(pairs)
@@ -133,7 +125,6 @@ _TOKEN = st.builds(
 _ANSWER = st.lists(_TOKEN, min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(_ANSWER, _ANSWER)
 def test_a_divergence_is_where_it_says(control: list[Token], treatment: list[Token]) -> None:
     found, back = compare_answers(control, treatment), compare_answers(treatment, control)
@@ -147,7 +138,6 @@ def test_a_divergence_is_where_it_says(control: list[Token], treatment: list[Tok
     assert classify(kept) == found == kept
 
 
-@settings(deadline=None)
 @given(_ANSWER, _ANSWER)
 def test_what_one_arm_does_not_tell_makes_nothing_worse(
     control: list[Token], treatment: list[Token]
@@ -160,7 +150,6 @@ def test_what_one_arm_does_not_tell_makes_nothing_worse(
         assert less in {DivergenceClass.NEAR_TIE, DivergenceClass.UNKNOWN}
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(DivergenceClass), st.booleans(), st.booleans())))
 def test_every_pair_is_counted_once(
     pairs: list[tuple[DivergenceClass, bool, bool]],
@@ -185,7 +174,6 @@ _JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(_JSON, _JSON)
 def test_json_is_right_only_if_it_is_the_same(said: object, wanted: object) -> None:
     texts = json.dumps(said), json.dumps(wanted, indent=1)
@@ -198,7 +186,6 @@ def test_json_is_right_only_if_it_is_the_same(said: object, wanted: object) -> N
         assert SCORERS["json-subset"](*texts).exact
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=4), _JSON, max_size=3))
 def test_the_same_call_is_right_however_it_is_written(arguments: dict[str, object]) -> None:
     said = tool_call_text([("f", json.dumps(arguments, indent=1))])
@@ -206,7 +193,6 @@ def test_the_same_call_is_right_however_it_is_written(arguments: dict[str, objec
     assert SCORERS["tool-arguments"](said, wanted).exact
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(sorted(set(SCORERS) - {"regex"})),
     st.one_of(st.text(max_size=60), st.sampled_from(['{"":1', "[" * 3000, "9" * 5000, "1e999"])),
@@ -223,14 +209,12 @@ def test_no_answer_throws(scorer: str, text: str, expected: str) -> None:
 _GOOD = b'{"id": "a", "prompt": "x", "max_tokens": 8, "expected": "y", "scorer": "exact"}'
 
 
-@settings(deadline=None)
 @given(st.one_of(st.binary(max_size=120), st.integers(0, len(_GOOD)).map(lambda n: _GOOD[:n])))
 def test_any_line_is_a_task_or_one_error(line: bytes) -> None:
     with contextlib.suppress(FormatError):
         assert len(parse_tasks([line], "t")) == 1
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(_GOOD) - 1), st.integers(0, 7))
 def test_any_flipped_bit_is_a_task_or_one_error(at: int, bit: int) -> None:
     line = bytearray(_GOOD)
@@ -239,7 +223,6 @@ def test_any_flipped_bit_is_a_task_or_one_error(at: int, bit: int) -> None:
         parse_tasks([bytes(line)], "t")
 
 
-@settings(deadline=None)
 @given(st.text(max_size=5), st.sampled_from(Form), st.integers(1, 30))
 def test_any_seed_makes_tasks_that_its_own_parser_takes(seed: str, form: Form, n: int) -> None:
     assume(seed.isprintable())

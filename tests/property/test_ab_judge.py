@@ -33,7 +33,7 @@ def pairs_of(arm: int, most: int) -> st.SearchStrategy[list[AbPair]]:
     return st.lists(one, max_size=12, unique_by=lambda p: (p.cell, p.task))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(pairs_of(1, 20), pairs_of(0, 4), st.randoms(use_true_random=False))
 def test_the_order_of_pairs_does_not_matter_and_twice_is_once(
     odd: list[AbPair], noise: list[AbPair], shuffler: random.Random
@@ -50,7 +50,7 @@ def test_the_order_of_pairs_does_not_matter_and_twice_is_once(
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(pairs_of(1, 19), pairs_of(0, 4))
 def test_a_sure_token_replaced_is_never_excused(odd: list[AbPair], noise: list[AbPair]) -> None:
     before, _ = judged(*odd, *noise)

@@ -109,14 +109,14 @@ def look(files: dict[str, bytes]) -> None:
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=6), st.dictionaries(KEYS, VALUES, max_size=6))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_json(config: dict[str, Any], block: dict[str, Any]) -> None:
     look({"config.json": json.dumps({**config, "quantization_config": block}).encode()})
     look({"hf_quant_config.json": json.dumps({"quantization": block}).encode()})
 
 
 @given(st.integers(0, len(SAMPLE) - 1), st.binary(min_size=0, max_size=3))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_damage(at: int, junk: bytes) -> None:
     look({"config.json": SAMPLE[:at] + junk + SAMPLE[at + 1 :]})
     look({"config.json": SAMPLE[:at]})
@@ -125,7 +125,7 @@ def test_any_damage(at: int, junk: bytes) -> None:
 @given(
     st.lists(WORDS | st.text(max_size=20), max_size=6), st.lists(st.text(max_size=20), max_size=6)
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_any_entries(targets: list[str], ignore: list[str]) -> None:
     look(
         config_files(
@@ -139,7 +139,7 @@ def test_any_entries(targets: list[str], ignore: list[str]) -> None:
     st.text(st.sampled_from("ab.*+?()[]|^$\\{}12,-!=:dwb"), max_size=14),
     st.text("ab.1", max_size=8),
 )
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_patterns_agree_with_python_or_are_refused(text: str, name: str) -> None:
     try:
         matched = compile_regex(text).match(name)
@@ -159,7 +159,6 @@ def test_wildcards_end_in_an_answer(text: str, name: str) -> None:
 
 
 @given(st.integers(0, 39), st.integers(0, 39))
-@settings(deadline=None)
 def test_layer_ranges_come_back_as_written(low: int, high: int) -> None:
     low, high = sorted((low, high))
     numbers = "|".join(map(str, range(low, high + 1)))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkproof.core.errors import FormatError, UsageError
@@ -70,7 +70,6 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
     st.integers(0, 10**6),
     st.sampled_from([1, 97, 512, 100_000]),
 )
-@settings(deadline=None)
 def test_a_damaged_layer_is_read_or_refused(
     stored: bytes, at: int, patch: bytes, cut: int, size: int
 ) -> None:

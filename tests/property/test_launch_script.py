@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sparkproof.core.errors import FormatError
@@ -27,6 +27,7 @@ def test_any_text_is_an_answer_or_one_error(pieces: list[str]) -> None:
 def test_quoted_words_come_through_as_they_are(pairs: list[tuple[str, str]]) -> None:
     kept = [(f"--{flag}", value.replace("'", "").replace("\x00", "")) for flag, value in pairs]
     kept = [(f, v.replace("\r\n", "\n")) for f, v in kept if f != "--config" and f != "--model"]
+    assume(not any(value.startswith(("--config", "--model")) for _, value in kept))
     words = "".join(f" {flag} '{value}'" for flag, value in kept)
     deployment = parse_launch_script(f"vllm serve m/m{words}\n".encode(), "run.sh")
     assert deployment.args == tuple(word for pair in kept for word in pair)

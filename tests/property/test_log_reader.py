@@ -33,7 +33,7 @@ def _read(chunks: list[bytes]) -> LogReading | None:
         return None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, len(REAL)), max_size=12))
 def test_where_a_log_is_cut_into_chunks_does_not_matter(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(REAL)]
@@ -41,7 +41,7 @@ def test_where_a_log_is_cut_into_chunks_does_not_matter(cuts: list[int]) -> None
     assert _read(pieces) == _read([REAL])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(REAL)), st.integers(0, len(REAL)), st.binary(max_size=40))
 def test_a_damaged_log_is_read_or_refused(start: int, end: int, junk: bytes) -> None:
     reading = _read([REAL[:start], junk, REAL[end:]])
@@ -50,7 +50,7 @@ def test_a_damaged_log_is_read_or_refused(start: int, end: int, junk: bytes) -> 
             assert diagnose(boot, signatures().values(), "log").cause is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=400))
 def test_any_bytes_end_in_one_error_type(data: bytes) -> None:
     _read([data])
@@ -88,7 +88,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_JSON)
 def test_any_json_is_an_answer_or_none(document: object) -> None:
     import msgspec  # noqa: PLC0415

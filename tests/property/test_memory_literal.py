@@ -87,7 +87,7 @@ def _state(layer: Layer, count: int) -> LayerState:
     return LayerState(KINDS[layer.kind], count, recurrent=shape2)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     layers=models(),
     version=st.sampled_from([str(item) for item in examined_versions()]),

@@ -43,7 +43,7 @@ def shape_of(layers: list[Layer], version: str, **args: object) -> KvShape:
         raise
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(models(), versions, lengths, lengths, st.integers(1, 20), st.integers(1, 20))
 def test_more_context_and_more_sequences_never_need_less(
     layers: list[Layer], version: str, a: int, b: int, few: int, many: int
@@ -56,7 +56,7 @@ def test_more_context_and_more_sequences_never_need_less(
     assert pool_for(shape, few, short) <= pool_for(shape, few, long)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(models(), versions, lengths, st.integers(1, 6), st.booleans())
 def test_more_speculation_never_needs_less_at_the_same_block_size(
     layers: list[Layer], version: str, length: int, tokens: int, prefix: bool
@@ -71,7 +71,7 @@ def test_more_speculation_never_needs_less_at_the_same_block_size(
         assert more.request_bytes(length) >= fewer.request_bytes(length)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(models(), versions, lengths, st.sampled_from([(1, 2), (1, 4), (2, 4)]))
 def test_tensor_parallelism_never_raises_the_bytes_of_a_rank(
     layers: list[Layer], version: str, length: int, ranks: tuple[int, int]
@@ -83,7 +83,7 @@ def test_tensor_parallelism_never_raises_the_bytes_of_a_rank(
         assert more.request_bytes(length) <= fewer.request_bytes(length)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(models(), versions, st.integers(1, 8), lengths)
 def test_the_solved_pool_is_the_least_that_holds(
     layers: list[Layer], version: str, sequences: int, length: int
@@ -113,7 +113,7 @@ def test_the_solved_utilization_is_the_least_that_passes(
         assert total * (share - STEP) < overhead + pool
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     weights=st.integers(GIB // 4, 100 * GIB),
     utilization=st.floats(0.05, 1.0),

@@ -30,19 +30,19 @@ def attempt(files: dict[str, bytes]) -> None:
     assert len(surface.oracles) + len(surface.unknowns) >= len(ORACLES)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PATHS), st.data())
 def test_flipped_and_cut_sources(path: str, data: st.DataObject) -> None:
     attempt(flipped_or_cut(TREE, path, data))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PATHS), st.data())
 def test_lines_moved_doubled_or_dropped(path: str, data: st.DataObject) -> None:
     attempt(reordered(TREE, path, data))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes_parse_or_are_refused(data: bytes) -> None:
     with contextlib.suppress(FormatError):

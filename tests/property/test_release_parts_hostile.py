@@ -51,13 +51,13 @@ def attempt(files: dict[str, bytes]) -> None:
     assert surface.graphs is not None or "release/graphs" in topics
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PATHS), st.data())
 def test_flipped_and_cut_sources(path: str, data: st.DataObject) -> None:
     attempt(flipped_or_cut(TREE, path, data))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PATHS), st.data())
 def test_lines_moved_doubled_or_dropped(path: str, data: st.DataObject) -> None:
     attempt(reordered(TREE, path, data))
@@ -88,7 +88,7 @@ def test_code_made_to_run_for_ever(path: str, text: str) -> None:
     attempt({**TREE, path: text.encode()})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="log.er ifo(\"',){}[]#%s\n\\f", max_size=200))
 def test_any_text_has_its_calls_found_or_not(text: str) -> None:
     for call in find_calls(f"logger.info({text}\nlogger.info('x')", (_CALL,)):
@@ -99,7 +99,7 @@ def test_any_text_has_its_calls_found_or_not(text: str) -> None:
     returned_wordings(text, "f")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet='if(se)ndtA${} \n"#[];', max_size=200))
 def test_any_cmake_text_parses_or_is_refused(text: str) -> None:
     with contextlib.suppress(FormatError):
@@ -114,7 +114,7 @@ _ARCHS = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_ARCHS, max_size=6), st.lists(_ARCHS, max_size=6), st.booleans())
 def test_a_build_runs_only_where_the_user_asked_for_its_generation(
     wanted: list[str], given_archs: list[str], exact_first: bool

@@ -91,7 +91,7 @@ def look(data: bytes, size: int) -> None:
 
 
 @given(TENSORS)
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_what_is_laid_out_comes_back(tensors: dict[str, tuple[str, tuple[int, ...]]]) -> None:
     head, size = shard(tensors)
     found = parse_header(head, size, "x.safetensors")
@@ -100,7 +100,7 @@ def test_what_is_laid_out_comes_back(tensors: dict[str, tuple[str, tuple[int, ..
 
 
 @given(st.integers(0, len(SAMPLE) - 1), st.binary(max_size=4), st.integers(-20, 20))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_damage(at: int, junk: bytes, more: int) -> None:
     look(SAMPLE[:at] + junk + SAMPLE[at + 1 :], SAMPLE_SIZE + more)
     look(SAMPLE[:at], SAMPLE_SIZE)
@@ -122,12 +122,11 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(JSON, st.integers(0, 1 << 70))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_any_json(value: Any, size: int) -> None:
     look(pack_header(json.dumps(value).encode()), size)
 
 
 @given(st.binary(max_size=64), st.integers(0, 1 << 64))
-@settings(deadline=None)
 def test_any_bytes(data: bytes, size: int) -> None:
     look(data, size)

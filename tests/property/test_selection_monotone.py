@@ -31,7 +31,7 @@ def surface() -> ReleaseSurface:
     return read_surface(MemoryArtifact(source_tree()), oracles=("moe/nvfp4", "dense/nvfp4"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.data(),
     st.sampled_from(DEVICES),

@@ -66,7 +66,7 @@ def _oracle(surface: ReleaseSurface) -> argparse.ArgumentParser:
 def _converter(option: Option) -> Any:
     def convert(word: str) -> Any:
         try:
-            return read_value(option, word)
+            return read_value(option, word, SURFACE.field_of(option))
         except RefusedError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -83,7 +83,7 @@ def _parsed(words: list[str]) -> dict[str, Any] | None:
         return None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.sampled_from(WORDS), max_size=6))
 def test_accepts_and_reads_what_argparse_does(words: list[str]) -> None:
     line = parse_serve_line(SURFACE, words)
@@ -105,7 +105,7 @@ def test_accepts_and_reads_what_argparse_does(words: list[str]) -> None:
             assert value in (None, False), flag
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text(max_size=12), max_size=8))
 def test_any_words_end_in_an_answer(words: list[str]) -> None:
     line = parse_serve_line(SURFACE, words)

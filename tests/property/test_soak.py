@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.gates.test_soak import DEAD, LONG
 
@@ -24,7 +24,6 @@ _BODIES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(
     body=_BODIES,
     n=st.integers(0, 100),

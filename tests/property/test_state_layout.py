@@ -33,7 +33,7 @@ def test_any_bytes_are_a_layout_or_one_error(data: bytes) -> None:
         read_state_layout(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(NAMES), st.data())
 def test_any_changed_field_is_a_layout_or_one_error(name: str, data: st.DataObject) -> None:
     config: dict[str, Any] = json.loads((CONFIGS / f"{name}.json").read_bytes())

@@ -44,7 +44,7 @@ def answers(artifact: Artifact) -> dict[str, bytes]:
 
 
 @given(flips)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_flipped_wheel(changes: list[tuple[int, int]]) -> None:
     try:
         artifact = ZipArtifact(BytesSource(damaged(WHEEL, changes)), "x.whl")
@@ -54,7 +54,7 @@ def test_flipped_wheel(changes: list[tuple[int, int]]) -> None:
 
 
 @given(st.integers(0, len(WHEEL) - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_truncated_wheel(length: int) -> None:
     try:
         ZipArtifact(BytesSource(WHEEL[:length]), "x.whl")
@@ -64,7 +64,7 @@ def test_truncated_wheel(length: int) -> None:
 
 
 @given(st.binary(max_size=400))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_noise(data: bytes) -> None:
     for kind in (ZipArtifact, SdistArtifact):
         try:
@@ -75,7 +75,7 @@ def test_noise(data: bytes) -> None:
 
 
 @given(flips)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_flipped_sdist(changes: list[tuple[int, int]]) -> None:
     try:
         artifact = SdistArtifact(BytesSource(damaged(SDIST, changes)), "x.tar.gz")
@@ -85,7 +85,7 @@ def test_flipped_sdist(changes: list[tuple[int, int]]) -> None:
 
 
 @given(st.integers(0, len(SDIST) - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_truncated_sdist(length: int) -> None:
     try:
         SdistArtifact(BytesSource(SDIST[:length]), "x.tar.gz")
@@ -101,7 +101,7 @@ paths = st.lists(names.filter(lambda n: n not in ("", ".", "..")), min_size=1, m
 
 
 @given(st.dictionaries(paths, st.binary(max_size=2000), max_size=8), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_is_put_in_comes_out(files: dict[str, bytes], compress: bool) -> None:
     files = {p: d for p, d in files.items() if not any(q.startswith(p + "/") for q in files)}
     wheel = ZipArtifact(BytesSource(zip_bytes(files, compress=compress)), "x.whl")
@@ -127,7 +127,7 @@ spots = st.tuples(st.integers(0, len(LONG) + 5), st.integers(0, 5 * BLOCK_BYTES)
 
 
 @given(st.lists(spots, max_size=12), st.integers(1, 6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_walk_over_ranges_gives_the_same_bytes(
     walk: list[tuple[int, int]], kept_blocks: int
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkproof.core.errors import UsageError
@@ -27,7 +27,6 @@ def test_what_does_not_fit_is_refused(limit: int, longest: int, prefix: int) -> 
         mixed_sizes(8, limit, longest, prefix)
 
 
-@settings(deadline=None)
 @given(
     concurrency=st.integers(1, 64),
     limit=st.integers(128, 300_000),

@@ -36,7 +36,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 
 @pytest.mark.parametrize("chat", [False, True])
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(1, len(VERSION) - 1)))
 def test_versions_lose_their_last_part_however_the_stream_is_cut(
     chat: bool, places: list[int]
@@ -58,7 +58,7 @@ def test_token_by_token_gives_what_the_whole_answer_gives(chat: bool) -> None:
 
 
 @pytest.mark.parametrize("fault", WORD_FAULTS)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(text=st.text(alphabet='ab1.2 "{}:,', min_size=1, max_size=60), places=st.data())
 def test_tokens_and_counts_always_fit_the_text(
     fault: str, text: str, places: st.DataObject

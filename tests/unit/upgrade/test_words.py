@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkproof.core.capability import ComputeCapability
@@ -218,7 +218,6 @@ def test_edits_touch_nothing_else() -> None:
 WORD = st.text(alphabet='-=.abc{}:"0 ', max_size=8)
 
 
-@settings(deadline=None)
 @given(st.lists(WORD, max_size=8), st.lists(WORD, max_size=2))
 def test_any_words_are_taken_apart_and_edits_settle(words: list[str], names: list[str]) -> None:
     read = read_given(words, NEW, OLD)
