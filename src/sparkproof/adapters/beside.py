@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from queue import Queue
-from threading import Thread
-from types import TracebackType
 from typing import Generic, TypeVar
 
+from sparkproof.adapters import threads
 from sparkproof.core.errors import FormatError
 
 T = TypeVar("T")
@@ -35,25 +34,19 @@ class Lookout(Generic[T]):
     def __init__(self, look: Callable[[str, int, Iterator[bytes]], T]) -> None:
         self._look = look
         self._queue: Queue[_Start | bytes | None] = Queue(_DEPTH)
-        self._thread = Thread(target=self._work, name="lookout", daemon=True)
-        self._error: BaseException | None = None
+        self._waiting: Iterator[_Start | bytes] = iter(self._queue.get, None)
         self.found: dict[tuple[str, str], T] = {}
         """By the key of the stream and the path in it."""
 
     def __enter__(self) -> Lookout[T]:
-        self._thread.start()
+        self._outcome = threads.begin(self._work, "lookout")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self._queue.put(None)
-        self._thread.join()
-        if kind is None and self._error is not None:
-            raise self._error
+        error = self._outcome.exception()
+        if kind is None and error is not None:
+            raise error
 
     def offer(self, key: str, path: str, size_bytes: int, chunks: Iterator[bytes]) -> None:
         """Hand one file over; returns when its bytes were read, not when they were looked at."""
@@ -64,28 +57,26 @@ class Lookout(Generic[T]):
         self._queue.put(b"")
 
     def _work(self) -> None:
-        while (item := self._queue.get()) is not None:
-            if isinstance(item, _Start):
-                self._one(item)
+        try:
+            for item in self._waiting:
+                if isinstance(item, _Start):
+                    self._one(item)
+        finally:
+            for _ in self._waiting:
+                pass
 
     def _one(self, start: _Start) -> None:
         pieces = self._pieces()
-        try:
-            if self._error is None:
-                told = self._look(start.path, start.size_bytes, pieces)
-                self.found[start.key, start.path] = told
-        except Exception as error:  # noqa: BLE001 - raised again in the thread that reads
-            self._error = error
+        self.found[start.key, start.path] = self._look(start.path, start.size_bytes, pieces)
         for _ in pieces:
             pass
 
     def _pieces(self) -> Iterator[bytes]:
-        while (item := self._queue.get()) is not None:
+        for item in self._waiting:
             if not item:
                 return
             assert isinstance(item, bytes)
             yield item
-        self._queue.put(None)
 
 
 class HashBeside:
@@ -93,17 +84,16 @@ class HashBeside:
 
     def __init__(self) -> None:
         self._queue: Queue[bytes] = Queue(_DEPTH)
-        self._thread = Thread(target=self._work, name="sha256", daemon=True)
         self._digest = hashlib.sha256()
         self.hexdigest = ""
 
     def __enter__(self) -> HashBeside:
-        self._thread.start()
+        self._outcome = threads.begin(self._work, "sha256")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._queue.put(b"")
-        self._thread.join()
+        self._outcome.result()
         self.hexdigest = self._digest.hexdigest()
 
     def update(self, chunk: bytes) -> None:

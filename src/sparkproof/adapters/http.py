@@ -6,14 +6,15 @@ import contextlib
 import re
 import ssl
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from functools import partial
-from threading import Thread
 from typing import TypeVar
 
 import httpx2
 import msgspec
 
 from sparkproof import __version__
+from sparkproof.adapters import threads
 from sparkproof.adapters.credentials import Credentials
 from sparkproof.adapters.patience import STALL_S, DroppedError, FetchError, Pace, Patience
 from sparkproof.core.errors import FormatError
@@ -294,22 +295,11 @@ class HttpClient:
 
     def _in_time(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
         """The head of the answer; one that drips is left to a thread that nobody waits for."""
-        outcome: list[httpx2.Response | Exception] = []
-
-        def work() -> None:
-            try:
-                outcome.append(send())
-            except Exception as error:  # noqa: BLE001 - raised again in the thread that asks
-                outcome.append(error)
-
-        thread = Thread(target=work, name="head", daemon=True)
-        thread.start()
-        thread.join(min(_CONNECT_S, self._stall_s) + self._stall_s)
-        if not outcome:
+        outcome = threads.begin(send, "head")
+        futures.wait([outcome], min(_CONNECT_S, self._stall_s) + self._stall_s)
+        if not outcome.done():
             raise httpx2.ReadTimeout("its head does not end")
-        if isinstance(outcome[0], Exception):
-            raise outcome[0]
-        return outcome[0]
+        return outcome.result()
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         patience = self.patience()

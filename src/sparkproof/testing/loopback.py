@@ -7,9 +7,12 @@ import base64
 import re
 import threading
 from collections.abc import Mapping
+from concurrent import futures
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, NamedTuple, Self
+
+from sparkproof.adapters import threads
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)\Z")
 _START_S = 10.0
@@ -130,31 +133,23 @@ class LoopServer:
 
     def __enter__(self) -> Self:
         self._ready = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._ended = threads.begin(lambda: asyncio.run(self._serve()), "loop")
+        self._ended.add_done_callback(lambda _: self._ready.set())
         self._ready.wait(_START_S)
-        if self._failure is not None:
-            self._thread.join(_START_S)
-            raise self._failure
+        if self._ended.done():
+            self._ended.result()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self.stop.set)
-        self._thread.join(_START_S)
+        if not self._ended.done():
+            self._loop.call_soon_threadsafe(self.stop.set)
+        futures.wait([self._ended], _START_S)
+        if self._ended.done():
+            self._ended.result()
 
     def started(self) -> None:
         """Let the ``with`` block begin."""
         self._ready.set()
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except Exception as error:
-            if self._ready.is_set():
-                raise
-            self._failure = error
-            self._ready.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
