@@ -32,13 +32,14 @@ from sparkproof.core.observations.checkpoint_profile import (
 from sparkproof.core.observations.release_surface import (
     Attempt,
     Branch,
+    Decision,
     Oracle,
     Predicate,
     ReleaseSurface,
     Source,
 )
 from sparkproof.core.results.release import BackendRow, DeviceAnswer, OracleView
-from sparkproof.selection.context import Context
+from sparkproof.selection.context import Context, fixed_settings
 from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.selection.schemes import WORDS, SchemeWords
@@ -83,9 +84,18 @@ class _Every(Mapping[str, GateAnswer]):
 
 @dataclass
 class _Remembering(Context):
-    """A context that answers each question once."""
+    """A context that answers each question once.
+
+    Attributes:
+        ways: the decisions that a class may take, by the question to it.
+        named: the gates behind its answer.
+        fixed: contexts under what a caller fixed: their answers are others.
+    """
 
     answered: dict[Leaf, Tri] = field(default_factory=dict)
+    ways: dict[tuple[str, str], list[tuple[Decision, Tri]]] = field(default_factory=dict)
+    named: dict[Supports, tuple[str, ...]] = field(default_factory=dict)
+    fixed: dict[tuple[tuple[str, Scalar], ...], _Remembering] = field(default_factory=dict)
 
     def leaf(self, item: Leaf) -> Tri:
         """As `Context.leaf`."""
@@ -94,12 +104,33 @@ class _Remembering(Context):
             known = self.answered[item] = super().leaf(item)
         return known
 
-    def under(self, item: Supports) -> Context:
-        """A plain context where the caller fixed something: its answers are others."""
-        return Context.under(self._plain(), item) if item.given else self
+    def possible(self, predicate: Predicate) -> list[tuple[Decision, Tri]]:
+        """As `Context.possible`."""
+        question = (predicate.implementation, predicate.method)
+        known = self.ways.get(question)
+        if known is None:
+            known = self.ways[question] = super().possible(predicate)
+        return known
 
-    def _plain(self) -> Context:
-        return Context(self.surface, self.capability, self.settings, self.gates, self.env)
+    def under(self, item: Supports) -> _Remembering:
+        """As `Context.under`."""
+        if not item.given:
+            return self
+        known = self.fixed.get(item.given)
+        if known is None:
+            settings = {**self.settings, **fixed_settings(item)}
+            known = _Remembering(self.surface, self.capability, settings, self.gates, self.env)
+            self.fixed[item.given] = known
+        return known
+
+    def gates_of(self, item: Supports) -> tuple[str, ...]:
+        """The open gates that a class's answer hangs on."""
+        known = self.named.get(item)
+        if known is None:
+            predicate = self.surface.predicate(item.implementation, item.method)
+            found = _asked(predicate, self.under(item)) if predicate is not None else ()
+            known = self.named[item] = tuple(found)
+        return known
 
 
 class Case(NamedTuple):
@@ -145,13 +176,13 @@ def describe_oracles(
     found: list[OracleView] = []
     attention: dict[str, _Device] = {}
     for oracle in surface.oracles:
-        devices = attention if oracle.flag == "--attention-backend" else {}
+        known = attention if oracle.flag == "--attention-backend" else {}
+        devices = _devices_of(oracle, open_context, known) if rows else {}
         for case in cases_of(oracle.id):
             settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
             settings = with_release_words(settings, surface, capability, _MODEL)
             context = _Remembering(surface, capability, settings, gates, {})
-            wanted = devices if rows else None
-            found.append(_describe(oracle, case, context, open_context, wanted))
+            found.append(_describe(oracle, case, context, devices))
     return tuple(found)
 
 
@@ -167,29 +198,20 @@ def device_rule(
 
 
 def _describe(
-    oracle: Oracle,
-    case: Case,
-    context: Context,
-    open_context: Context,
-    devices: dict[str, _Device] | None,
+    oracle: Oracle, case: Case, context: Context, devices: Mapping[str, _Device]
 ) -> OracleView:
-    """One oracle for one kind of layer; what is known of the device is kept in `devices`."""
+    """One oracle for one kind of layer, with a row for each of the backends in `devices`."""
     branch = _automatic(oracle, context)
     attempts = branch.attempts if branch else ()
     order = tuple(dict.fromkeys(item.backend for item in attempts))
     possible = [item.backend for item in attempts if evaluate(item.accept, context) is not Tri.NO]
-    rows: list[BackendRow] = []
-    for name in _backends(oracle, order) if devices is not None else ():
-        assert devices is not None
-        if name not in devices:
-            devices[name] = _device_of(oracle, name, open_context)
-        rows.append(_row(oracle, name, order, devices[name]))
+    names = dict.fromkeys((*order, *devices)) if devices else ()
     return OracleView(
         id=oracle.id,
         flag=oracle.flag,
         order=order,
         eligible=tuple(dict.fromkeys(possible)),
-        rows=tuple(rows),
+        rows=tuple(_row(oracle, name, order, devices[name]) for name in names),
         source=branch.source if branch else oracle.source,
         case=case.name,
         forced=branch.selected if branch and not order else "",
@@ -205,12 +227,12 @@ def _automatic(oracle: Oracle, context: Context) -> Branch | None:
     return None
 
 
-def _backends(oracle: Oracle, order: tuple[str, ...]) -> tuple[str, ...]:
-    """Those in the order, then other members and whatever some way through can end in."""
+def _backends(oracle: Oracle) -> tuple[str, ...]:
+    """Members, and whatever some way through can end in."""
     members = [item.name for item in oracle.members if not item.alias_of]
     reached = [item.backend for branch in oracle.branches for item in branch.attempts]
     reached += [branch.selected for branch in oracle.branches if branch.selected]
-    return tuple(dict.fromkeys((*order, *members, *oracle.listed, *reached)))
+    return tuple(dict.fromkeys((*members, *oracle.listed, *reached)))
 
 
 class _Device(NamedTuple):
@@ -222,8 +244,21 @@ class _Device(NamedTuple):
     source: Source
 
 
-def _device_of(oracle: Oracle, backend: str, context: Context) -> _Device:
-    attempts = list(_attempts(oracle, backend))
+def _devices_of(
+    oracle: Oracle, context: _Remembering, known: dict[str, _Device]
+) -> dict[str, _Device]:
+    """What the device says to each backend; `known` holds answers to other oracles' and grows."""
+    attempts = _attempts(oracle)
+    names = _backends(oracle)
+    for name in names:
+        if name not in known:
+            known[name] = _device_of(oracle, name, attempts.get(name, []), context)
+    return {name: known[name] for name in names}
+
+
+def _device_of(
+    oracle: Oracle, backend: str, attempts: list[Attempt], context: _Remembering
+) -> _Device:
     implementations = _implementations(oracle, backend, attempts)
     answer, gates = _device(implementations, attempts, context)
     source = attempts[0].source if attempts else oracle.source
@@ -248,13 +283,14 @@ def _row(oracle: Oracle, backend: str, order: tuple[str, ...], device: _Device) 
     )
 
 
-def _attempts(oracle: Oracle, backend: str) -> Iterator[Attempt]:
-    seen: set[tuple[str, Condition]] = set()
+def _attempts(oracle: Oracle) -> dict[str, list[Attempt]]:
+    """Every candidate by its backend, each class with each condition once."""
+    found: dict[str, dict[tuple[str, Condition], Attempt]] = {}
     for branch in oracle.branches:
         for item in branch.attempts:
-            if item.backend == backend and (item.implementation, item.accept) not in seen:
-                seen.add((item.implementation, item.accept))
-                yield item
+            of_backend = found.setdefault(item.backend, {})
+            of_backend.setdefault((item.implementation, item.accept), item)
+    return {backend: list(items.values()) for backend, items in found.items()}
 
 
 def _implementations(oracle: Oracle, backend: str, attempts: list[Attempt]) -> tuple[str, ...]:
@@ -267,7 +303,7 @@ def _implementations(oracle: Oracle, backend: str, attempts: list[Attempt]) -> t
 
 
 def _device(
-    implementations: tuple[str, ...], attempts: list[Attempt], context: Context
+    implementations: tuple[str, ...], attempts: list[Attempt], context: _Remembering
 ) -> tuple[DeviceAnswer, tuple[str, ...]]:
     """The best answer that one of the classes behind a backend gives."""
     conditions: list[Condition] = [
@@ -301,7 +337,9 @@ def _methods(surface: ReleaseSurface, name: str) -> tuple[str, ...]:
     return tuple(method for method in _ASKED if surface.predicate(name, method) is not None)
 
 
-def _all(conditions: list[Condition], context: Context) -> tuple[DeviceAnswer, tuple[str, ...]]:
+def _all(
+    conditions: list[Condition], context: _Remembering
+) -> tuple[DeviceAnswer, tuple[str, ...]]:
     """Whether all hold, with every property of the model left open."""
     gates: list[str] = []
     for item in conditions:
@@ -314,24 +352,22 @@ def _all(conditions: list[Condition], context: Context) -> tuple[DeviceAnswer, t
     return (DeviceAnswer.DEPENDS, names) if names else (DeviceAnswer.YES, ())
 
 
-def _gates(item: Condition, context: Context) -> Iterator[str]:
+def _gates(item: Condition, context: _Remembering) -> Iterator[str]:
     """The open gates that an answer hangs on; properties of the model are none."""
     yield from _named(open_leaves(item, context), context)
 
 
-def _named(found: tuple[Leaf, ...], context: Context) -> Iterator[str]:
+def _named(found: tuple[Leaf, ...], context: _Remembering) -> Iterator[str]:
     for leaf in found:
         if isinstance(leaf, Gate):
             yield leaf.name
         elif isinstance(leaf, Opaque):
             yield render_leaf(leaf)
         elif isinstance(leaf, Supports):
-            predicate = context.surface.predicate(leaf.implementation, leaf.method)
-            if predicate is not None:
-                yield from _asked(predicate, context.under(leaf))
+            yield from context.gates_of(leaf)
 
 
-def _asked(predicate: Predicate, context: Context) -> Iterator[str]:
+def _asked(predicate: Predicate, context: _Remembering) -> Iterator[str]:
     for decision, answer in context.possible(predicate):
         if answer is Tri.UNKNOWN:
             inner = open_leaves(decision.when, context)

@@ -38,6 +38,15 @@ _OFF = ("", "0", "false", "no", "off", "none")
 _RANK = (Confidence.SHOWN, Confidence.DOCUMENTED, Confidence.REPORTED, Confidence.INFERRED)
 
 
+def fixed_settings(item: Supports) -> dict[str, Scalar]:
+    """What the caller of a class fixed, without what only the release can work out."""
+    return {
+        path: value
+        for path, value in item.given
+        if not (isinstance(value, str) and value.startswith("{"))
+    }
+
+
 @dataclass
 class Context:
     """Everything that is known for one prediction.
@@ -115,11 +124,7 @@ class Context:
 
     def under(self, item: Supports) -> Context:
         """The same, with what the caller fixed."""
-        given = {
-            path: value
-            for path, value in item.given
-            if not (isinstance(value, str) and value.startswith("{"))
-        }
+        given = fixed_settings(item)
         return replace(self, settings={**self.settings, **given}) if given else self
 
     def possible(self, predicate: Predicate) -> list[tuple[Decision, Tri]]:

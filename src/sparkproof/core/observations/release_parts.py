@@ -13,7 +13,7 @@ from sparkproof.core.condition import Condition, Scalar
 from sparkproof.core.finding import Evidence
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Where an item stands: member of the artifact, 1-based line, symbol around it."""
 
     path: str
@@ -29,7 +29,7 @@ Rewrite: TypeAlias = Literal["", "lower", "upper", "snake"]
 """How a text is rewritten before it is looked up; ``snake`` is lower case without hyphens."""
 
 
-class ConfigField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfigField(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One field of a configuration class: a key of its JSON option, and its dotted spelling.
 
     Attributes:
@@ -54,7 +54,7 @@ class ConfigField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: bool = False
 
 
-class ConfigClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfigClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One configuration class with its fields, in their order.
 
     Attributes:
@@ -71,7 +71,7 @@ class ConfigClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return next((item for item in self.fields if item.name == name), None)
 
 
-class LiteralType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LiteralType(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A named list of values, with the lists that it contains, e.g. ``MTPModelTypes``."""
 
     name: str
@@ -80,7 +80,7 @@ class LiteralType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One architecture that the registry knows.
 
     Attributes:
@@ -100,7 +100,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
-class ParserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ParserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One tool-call or reasoning parser by the name that the flag takes."""
 
     kind: str
@@ -110,7 +110,7 @@ class ParserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One metric as it is declared; a counter is exposed with ``_total`` at its end."""
 
     name: str
@@ -118,7 +118,7 @@ class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One route of the server.
 
     Attributes:
@@ -134,7 +134,7 @@ class Endpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dev_mode: bool = False
 
 
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The wording of one log call or error, with ``%s`` and ``{…}`` where values go.
 
     Attributes:
@@ -149,7 +149,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     times: int = 1
 
 
-class BatchTier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BatchTier(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Batch defaults of one kind of device; the first tier whose `when` holds is meant.
 
     Attributes:
@@ -165,7 +165,7 @@ class BatchTier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class RuleCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RuleCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One way through a rule of the configuration; the first whose `when` holds decides.
 
     Attributes:
@@ -178,7 +178,7 @@ class RuleCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-class ConfigRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfigRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A decision that the configuration takes by itself.
 
     Attributes:
@@ -192,7 +192,7 @@ class ConfigRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lists: tuple[LiteralType, ...] = ()
 
 
-class GraphRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GraphRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Which CUDA-graph sizes are captured by default.
 
     Attributes:

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One way through a predicate; the first whose `when` holds decides.
 
     Attributes:
@@ -57,7 +57,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Predicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Predicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """What one class answers when asked by one method: an ordered decision list."""
 
     implementation: str
@@ -66,7 +66,7 @@ class Predicate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One member of a backend enumeration.
 
     Attributes:
@@ -80,7 +80,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alias_of: str = ""
 
 
-class Dispatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Dispatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The classes behind a backend, in the order they are asked."""
 
     backend: str
@@ -88,7 +88,7 @@ class Dispatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class CliName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CliName(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A value of a backend flag and what it stands for in one oracle."""
 
     name: str
@@ -96,7 +96,7 @@ class CliName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One candidate of a walk.
 
     Attributes:
@@ -110,7 +110,7 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One way through a selection function; the first whose `when` holds is gone.
 
     Attributes:
@@ -127,7 +127,7 @@ class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Caller(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Caller(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """What the loader of one quantization method fixes when it calls a selection function."""
 
     quant_method: str
@@ -135,7 +135,7 @@ class Caller(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class Oracle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Oracle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One selection function with everything behind it.
 
     Attributes:
@@ -160,7 +160,7 @@ class Oracle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unknowns: tuple[Unknown, ...] = ()
 
 
-class Pinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Pinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A loader that names one kernel for a scheme and asks no selection function.
 
     Attributes:
@@ -175,7 +175,7 @@ class Pinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
 
 
-class QuantKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class QuantKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A constant by which selection functions name a scheme, e.g. ``kNvfp4Static``.
 
     Attributes:
@@ -186,7 +186,7 @@ class QuantKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts: tuple[tuple[str, Scalar], ...]
 
 
-class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One command-line option of ``vllm serve`` and the values it takes.
 
     Attributes:
@@ -226,7 +226,7 @@ class Option(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dashed: bool = False
 
 
-class EnvVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EnvVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One environment variable that the release declares, with its default where told.
 
     Attributes:
@@ -242,7 +242,7 @@ class EnvVariable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     removal: str = ""
 
 
-class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One requirement of the METADATA.
 
     Attributes:
