@@ -124,7 +124,7 @@ def test_a_disk_that_fills_up_ends_it_with_one_error(
 ) -> None:
     def full(self: Journal, record: Any) -> None:
         if getattr(record, "n", 0) > 20:
-            raise UnreachableError("can't write records in x: No space left on device")
+            raise UnreachableError("can't write records in x: No space left on device", hint="")
 
     monkeypatch.setattr(Journal, "append", full)
     with pytest.raises(UnreachableError, match="No space left"):
@@ -141,7 +141,7 @@ def test_a_look_that_can_not_be_written_down_ends_it_too(
         if isinstance(record, WatchRecord):
             looks.append(record)
             if len(looks) == 2:
-                raise UnreachableError("can't write records in x: No space left on device")
+                raise UnreachableError("can't write records in x: No space left on device", hint="")
         append(self, record)
 
     monkeypatch.setattr(Journal, "append", full)

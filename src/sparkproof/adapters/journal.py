@@ -122,7 +122,10 @@ class Journal:
         """
         head = read_head(path)
         if head.command != command:
-            raise UsageError(f"{path.name} holds records of {head.command}, not of {command}")
+            raise UsageError(
+                f"{path.name} holds records of {head.command}, not of {command}",
+                hint=f"`sparkproof {head.command}` goes on with them",
+            )
         try:
             file = _locked(path, 0)
             file.truncate(_whole_bytes(path))
@@ -247,7 +250,9 @@ def _lines(path: Path) -> Iterator[bytes]:
                 elif len(line) >= MAX_LINE_BYTES:
                     raise FormatError("longer than any record", where=path.name, line=number)
     except OSError as error:
-        raise UnreachableError(f"can't read {path.name}: {error.strerror or error}") from error
+        raise UnreachableError(
+            f"can't read {path.name}: {error.strerror or error}", hint="check its permissions"
+        ) from error
 
 
 def _whole_bytes(path: Path) -> int:

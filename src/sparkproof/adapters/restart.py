@@ -31,9 +31,11 @@ def words_of(command: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
-        raise UsageError(f"`{redact_text(command)}` is no command: {error}") from error
+        raise UsageError(
+            f"`{redact_text(command)}` is no command: {error}", hint="quote it as for a shell"
+        ) from error
     if not words:
-        raise UsageError("an empty command restarts nothing")
+        raise UsageError("an empty command restarts nothing", hint="e.g. 'vllm serve MODEL'")
     return words
 
 

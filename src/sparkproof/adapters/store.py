@@ -153,7 +153,9 @@ class ReceiptStore:
                 raise FormatError("larger than any receipt", where=name)
             return parse_receipt(path.read_bytes(), name)
         except OSError as error:
-            raise UnreachableError(f"can't read {name}: {error.strerror or error}") from error
+            raise UnreachableError(
+                f"can't read {name}: {error.strerror or error}", hint="check its permissions"
+            ) from error
 
     def files(self) -> list[Path]:
         """The receipts in the order they were written; none where there is no store yet.

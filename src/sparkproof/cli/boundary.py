@@ -15,7 +15,6 @@ from sparkproof.cli.registry import command_of
 from sparkproof.core.errors import ExitCode
 
 _FORMAT_HINT = "it is damaged or another kind of thing: fetch it again, or name the right one"
-_PROGRAM = "sparkproof"
 _RELEASE_OPTION = "--vllm"
 _RELEASE_HINT = "`--artifact vllm==VERSION`, or `sparkproof select` with --vllm: it needs none"
 _BUG_HINT = "this is a bug in sparkproof; please report it with the text above"
@@ -71,7 +70,7 @@ class Boundary:
         sys.exit(self._answer(error))
 
     def _answer(self, error: BaseException) -> int:
-        from sparkproof.core.errors import SparkproofError  # noqa: PLC0415
+        from sparkproof.core.errors import FormatError, SparkproofError  # noqa: PLC0415
 
         if isinstance(error, click.exceptions.Exit):
             return error.exit_code
@@ -86,11 +85,8 @@ class Boundary:
         if isinstance(error, click.ClickException):
             return self._answer_click(error)
         if isinstance(error, SparkproofError):
-            usual = {
-                "format": _FORMAT_HINT,
-                "usage": f"`{_PROGRAM} {self.command} --help` shows the options",
-            }
-            self._say(error.code, str(error), error.hint or usual.get(error.code, ""))
+            usual = _FORMAT_HINT if isinstance(error, FormatError) else ""
+            self._say(error.code, str(error), error.hint or usual)
             return error.exit_code
         traceback.print_exception(error, file=sys.stderr)
         self._say("bug", f"{type(error).__name__}: {error}", _BUG_HINT)

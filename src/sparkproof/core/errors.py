@@ -27,7 +27,7 @@ class SparkproofError(Exception):
     code = "error"
     exit_code = ExitCode.COULD_NOT_LOOK
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -55,6 +55,7 @@ class FormatError(SparkproofError):
             caller that knows adds it with `within`).
         offset: byte offset, or -1 for text formats.
         line: 1-based line, or 0 for binary formats.
+        hint: "" for the usual one, which the command line adds: look at the thing itself.
     """
 
     code = "format"

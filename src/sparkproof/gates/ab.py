@@ -35,7 +35,10 @@ def make_cells(batches: Sequence[int], *, cold: bool = True, warm: bool = True) 
     """
     sizes = sorted(set(batches))
     if not sizes or sizes[0] < 1 or sizes[-1] > _MAX_BATCH:
-        raise UsageError(f"a concurrency lies between 1 and {_MAX_BATCH}")
+        raise UsageError(
+            f"a concurrency lies between 1 and {_MAX_BATCH}",
+            hint="e.g. --concurrency 1 --concurrency 8",
+        )
     if not cold:
         raise UsageError("a warm prompt has to be asked cold first", hint="leave out --warm-only")
     kinds = (False, True) if warm else (False,)
@@ -66,10 +69,13 @@ def wanted_prompts(detect: float, power: float, alpha: float, differ: Sequence[s
         UsageError: shares that are none, or too many prompts.
     """
     if not 0 < detect < 1 or not 0 < power < 1:
-        raise UsageError("--detect and --power lie between 0 and 1, e.g. 1% and 0.9")
+        raise UsageError("--detect and --power lie between 0 and 1", hint="e.g. 1% and 0.9")
     found = prompts_needed(detect, power, alpha, BY_SCORES if differ else 0.0)
     if found is None:
-        raise UsageError(f"no number of prompts worth asking sees {percent(detect)}")
+        raise UsageError(
+            f"no number of prompts worth asking sees {percent(detect)}",
+            hint="ask for a larger --detect or a smaller --power",
+        )
     return found
 
 

@@ -51,15 +51,17 @@ def check_wishes(wishes: Wishes) -> None:
         UsageError: figures that are none.
     """
     if not 1 <= wishes.concurrency <= MAX_STREAMS:
-        raise UsageError(f"--concurrency is 1 to {MAX_STREAMS}")
+        raise UsageError(f"--concurrency is 1 to {MAX_STREAMS}", hint="leave it out for 8")
     if wishes.requests and wishes.duration_s:
         raise UsageError("a number of requests and a duration at once", hint="give one of them")
     if wishes.requests < 0 or wishes.longest < 0 or not 0 < wishes.timeout_s < math.inf:
-        raise UsageError("--requests, --longest and --timeout are above 0")
+        raise UsageError(
+            "--requests, --longest and --timeout are above 0", hint="leave them out for defaults"
+        )
     if wishes.requests > MOST_REQUESTS:
         raise UsageError(f"--requests is {MOST_REQUESTS} at most", hint="--duration ends by time")
     if not 0 <= wishes.shared_prefix <= 1:
-        raise UsageError("--shared-prefix is a share of the requests, from 0 to 1")
+        raise UsageError("--shared-prefix is a share of the requests", hint="give 0 to 1, e.g. 0.3")
     if wishes.preempt and (wishes.shared_prefix or wishes.longest):
         raise UsageError(
             "--preempt computes the lengths itself",

@@ -95,7 +95,10 @@ def refuse_unknown(layout: StateLayout) -> None:
             f"{first.where}: {first.why}", hint=first.hint or "its state can't be added up"
         )
     if not layout.layers:
-        raise UsageError(f"{layout.name} declares no layer that keeps a state")
+        raise UsageError(
+            f"{layout.name} declares no layer that keeps a state",
+            hint="`sparkproof checkpoint` shows what it declares",
+        )
 
 
 def _refuse_mixed(layout: StateLayout, settings: Settings) -> None:

@@ -24,6 +24,7 @@ _FACTOR = {
     "T": 1024**4,
 }
 _SPECULATIVE = "--speculative-config"
+_JSON_HINT = 'e.g. \'{"method": "mtp", "num_speculative_tokens": 3}\''
 _MAX_INT = 1 << 50
 
 
@@ -78,7 +79,7 @@ def _next(tokens: list[str], index: int) -> tuple[str, str, str, int]:
         if listed and tokens[index].startswith("-"):
             return flag, key, "", index
         return flag, key, tokens[index], index + 1
-    raise UsageError(f"`{flag}` needs a value")
+    raise UsageError(f"`{flag}` needs a value", hint=f"`sparkproof explain {flag}` says which")
 
 
 def _more(tokens: list[str], index: int) -> tuple[list[str], int]:
@@ -110,7 +111,7 @@ def plain_size(flag: str, value: str) -> str:
 def _count(flag: str, value: str) -> int:
     number = _size(flag, value)
     if number < 1:
-        raise UsageError(f"`{flag} {value}` must be 1 or more")
+        raise UsageError(f"`{flag} {value}` must be 1 or more", hint="leave it out for the default")
     return number
 
 
@@ -148,9 +149,9 @@ def _json_object(flag: str, value: str) -> dict[str, Any]:
     try:
         found = json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"`{flag}` is no JSON", hint='e.g. \'{"method": "mtp"}\'') from error
+        raise UsageError(f"`{flag}` is no JSON", hint=_JSON_HINT) from error
     if not isinstance(found, dict):
-        raise UsageError(f"`{flag}` is no JSON object")
+        raise UsageError(f"`{flag}` is no JSON object", hint=_JSON_HINT)
     return found
 
 
@@ -169,7 +170,7 @@ def _speculation(raw: dict[str, Any]) -> Speculation:
     texts = {key: raw.get(key) or "" for key in ("method", "model", "kv_cache_dtype")}
     for key, value in texts.items():
         if not isinstance(value, str):
-            raise UsageError(f"`{key}` in `--speculative-config` is no text")
+            raise UsageError(f"`{key}` in `--speculative-config` is no text", hint=_JSON_HINT)
     method = texts["method"].lower()
     if method.endswith("_mtp") or (not method and not texts["model"]):
         method = "mtp"

@@ -66,7 +66,7 @@ class FaultProxy(LoopServer):
     def __post_init__(self) -> None:
         self.address = Address.parse(self.upstream)
         if len(self.faults) > _MOST_FAULTS:
-            raise UsageError(f"more than {_MOST_FAULTS} faults at once")
+            raise UsageError(f"more than {_MOST_FAULTS} faults at once", hint="give fewer --fault")
         self.parsed = [parse_fault(f) if isinstance(f, str) else f for f in self.faults]
         self._lines: set[ClientLine] = set()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -125,7 +125,9 @@ def refuse_arms(arms: Sequence[ArmRef], wish: AbWish) -> None:
     """
     refuse_differences(wish.differ)
     if wish.aa and len(arms) > 1 and len({arm.address for arm in arms}) > 2:
-        raise UsageError("--aa asks one server, or two that are the same")
+        raise UsageError(
+            "--aa asks one server, or two that are the same", hint="leave out --aa or a server"
+        )
     if len(arms) < 2 and not wish.aa:
         raise UsageError(
             "nothing to compare with: name a control and a treatment",
@@ -133,11 +135,17 @@ def refuse_arms(arms: Sequence[ArmRef], wish: AbWish) -> None:
         )
     commands = sum(bool(arm.restart) for arm in arms)
     if commands and commands != len(arms):
-        raise UsageError("either every arm has a command that brings it up, or none has")
+        raise UsageError(
+            "either every arm has a command that brings it up, or none has",
+            hint="--restart-control CMD --restart-treatment CMD",
+        )
     if wish.timeout_s <= 0:
-        raise UsageError("--timeout is above 0")
+        raise UsageError("--timeout is above 0", hint="leave it out for the default")
     if wish.rounds < 1 or not 0 <= wish.prompts <= _MAX_PROMPTS:
-        raise UsageError(f"rounds are at least 1, prompts at most {_MAX_PROMPTS}")
+        raise UsageError(
+            f"rounds are at least 1, prompts at most {_MAX_PROMPTS}",
+            hint="leave both out for the defaults",
+        )
 
 
 class AbWork:
@@ -324,7 +332,10 @@ def _plan_in(path: Path) -> AbPlan:
     """
     head = read_head(path)
     if head.command != "ab":
-        raise UsageError(f"{path.name} holds records of {head.command}, not of ab")
+        raise UsageError(
+            f"{path.name} holds records of {head.command}, not of ab",
+            hint=f"`sparkproof {head.command}` goes on with them",
+        )
     try:
         return msgspec.json.decode(head.plan, type=AbPlan)
     except msgspec.DecodeError as error:

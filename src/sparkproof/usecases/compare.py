@@ -40,7 +40,9 @@ def compare_receipts(store: ReceiptStore, references: Sequence[str]) -> Report[C
         FormatError: one is no receipt.
     """
     if len(references) < 2:
-        raise UsageError("comparing takes two receipts or more")
+        raise UsageError(
+            "comparing takes two receipts or more", hint="`sparkproof receipt list` shows them"
+        )
     return report_comparison(compare([measured_of(*store.find(item)) for item in references]))
 
 

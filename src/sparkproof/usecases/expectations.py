@@ -111,7 +111,10 @@ def refuse_model(served: Sequence[str], wanted: str, unknowns: Sequence[Unknown]
         UnreachableError: nothing is served, and no name was given.
     """
     if not wanted.isprintable():
-        raise UsageError("--model holds characters that no name can have")
+        raise UsageError(
+            "--model holds characters that no name can have",
+            hint="leave it out for the first that the server names",
+        )
     if wanted or served:
         return wanted or served[0]
     usual = "it may be no vLLM, or still loading"

@@ -23,21 +23,24 @@ from sparkproof.memory.phases import Host, host_lines, plan_phases
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_answers import Pool, compare_flags, solve_knobs
 from sparkproof.usecases.fit_case import CPU, FitCase, FitRequest, fit_request, read_case
-from sparkproof.usecases.fit_inputs import weights_of
+from sparkproof.usecases.fit_inputs import CheckpointFiles, weights_of
 
 __all__ = ["FitRequest", "fit", "fit_request"]
 
 _PLANNED = "estimated from the flags"
 
 
-def fit(request: FitRequest) -> Report[FitResult]:
+def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[FitResult]:
     """Plan the memory of one server.
+
+    Args:
+        files: of the checkpoint, where it has been read already.
 
     Raises:
         UsageError: flags that vLLM refuses, or a layout that is not known here.
         UnreachableError, FormatError: the checkpoint or the box can't be read.
     """
-    case = read_case(request)
+    case = read_case(request, files)
     shape = case.shape()
     budget, memory = _memory(case, shape)
     pool, rounding, origin = _pool(case, shape, budget)
@@ -145,7 +148,10 @@ def _pool(case: FitCase, shape: KvShape, budget: Budget | None) -> tuple[int, in
     """Bytes of the pool, how far they may be off by rounding, and where they are from."""
     if case.request.kv_gib is not None:
         if case.request.kv_gib < 0:
-            raise UsageError(f"a KV pool of {case.request.kv_gib} GiB holds nothing")
+            raise UsageError(
+                f"a KV pool of {case.request.kv_gib} GiB holds nothing",
+                hint="--kv-gib takes what the boot log prints, e.g. 41.2",
+            )
         return int(case.request.kv_gib * GIB), ROUNDING_BYTES, "as printed by a log"
     if case.args.blocks_override:
         return _stated_bytes(case, shape), 0, "--num-gpu-blocks-override"

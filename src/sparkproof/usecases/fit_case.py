@@ -11,6 +11,7 @@ from sparkproof.adapters.files import is_there
 from sparkproof.adapters.meminfo import is_spark, read_meminfo
 from sparkproof.adapters.processes import find_servers
 from sparkproof.checkpoint.state_layout import read_state_layout
+from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.core.observations.state_layout import StateLayout
 from sparkproof.core.serve_args import ServeArgs
@@ -53,6 +54,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         typical_length: tokens that traffic uses; 0 where not told.
         jobs: compiler jobs at a cold start; 0 for a warm one.
         reference: the deployment it was taken from, for what to type next; "" for none.
+        as_usual: the box as it is planned with, whatever runs on it now; nothing of it is read.
     """
 
     checkpoint: str
@@ -73,6 +75,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     typical_length: int = 0
     jobs: int = 0
     reference: str = ""
+    as_usual: bool = False
 
 
 class FitCase(msgspec.Struct, frozen=True):
@@ -104,15 +107,18 @@ class FitCase(msgspec.Struct, frozen=True):
         return KvShape(self.layout, settings, self.drafter if wanted else None)
 
 
-def read_case(request: FitRequest) -> FitCase:
+def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitCase:
     """Read checkpoint, drafter and box; resolve flags, release and device.
+
+    Args:
+        files: of the checkpoint, where it has been read already.
 
     Raises:
         UsageError: flags that vLLM refuses, an unknown device or version.
         UnreachableError, FormatError: the checkpoint or the box can't be read.
     """
     args = parse_serve_args(request.argv)
-    files = read_checkpoint_files(request.checkpoint)
+    files = files or read_checkpoint_files(request.checkpoint)
     layout = read_state_layout(files.config, quantization=files.quantization, name=files.name)
     drafter = _drafter(request, args)
     draft_layout = (
@@ -133,7 +139,10 @@ def _drafter(request: FitRequest, args: ServeArgs) -> CheckpointFiles | None:
     spec = args.speculation
     if request.drafter:
         if spec is None:
-            raise UsageError("a drafter is named, yet the flags have no --speculative-config")
+            raise UsageError(
+                "a drafter is named, yet the flags have no --speculative-config",
+                hint="add it behind --, or leave out --drafter",
+            )
         return read_checkpoint_files(request.drafter)
     if spec is None or not spec.model or spec.method in ("mtp", "ngram", "suffix"):
         return None
@@ -174,7 +183,8 @@ def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
     known = device_memory(found.id)
     nominal = found.facts.get("memory_gb")
     usual = known.total_gib if known else float(nominal.value) * 1e9 / GIB if nominal else 0.0
-    here = request.meminfo is not None or (found.unified_memory and is_spark())
+    live = found.unified_memory and not request.as_usual and is_spark()
+    here = request.meminfo is not None or live
     info_here = read_meminfo(request.meminfo) if here and found.unified_memory else None
     measured = info_here.total_bytes / GIB if info_here else 0.0
     total_gib = given or measured or usual
@@ -183,6 +193,26 @@ def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
     device = Device(str(found.capability), total_gib)
     available = info_here.available_bytes if info_here else None
     return device, int(total_gib * GIB), available, found.unified_memory
+
+
+def request_of(deployment: Deployment, version: str) -> FitRequest:
+    """A deployment's own request, on the box as it is planned with.
+
+    Args:
+        version: vLLM version that its artifact tells.
+    """
+    jobs = deployment.env.get("MAX_JOBS", "")
+    return FitRequest(
+        checkpoint=deployment.checkpoint,
+        version=version,
+        argv=deployment.args,
+        device=deployment.device,
+        total_gib=deployment.box.total_memory_gib,
+        reserve_gib=deployment.box.reserve_gib,
+        tenants=deployment.box.co_tenants,
+        jobs=int(jobs) if jobs.isdigit() else 0,
+        as_usual=True,
+    )
 
 
 def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitRequest:

@@ -72,7 +72,7 @@ def find_surface(
         UsageError, UnreachableError, FormatError: as they say.
     """
     if vllm and reference:
-        raise UsageError("give a reference or --vllm, not both")
+        raise UsageError("a reference and --vllm at once", hint="give one of them")
     version = vllm or _bare_version(reference)
     if version:
         return load_surface(version), None

@@ -238,13 +238,19 @@ def read_trusted(store: ReceiptStore, reference: str) -> Fingerprint:
     """
     name, receipt = store.find(reference)
     if receipt.command != "smoke":
-        raise UsageError(f"{name} is a receipt of {receipt.command}, not of smoke")
+        raise UsageError(
+            f"{name} is a receipt of {receipt.command}, not of smoke",
+            hint="`sparkproof receipt list` shows what there is",
+        )
     try:
         result = msgspec.json.decode(receipt.report, type=Report[SmokeResult]).result
     except msgspec.DecodeError as error:
         raise FormatError(f"no smoke result in it: {error}", where=name) from error
     if result is None or result.fingerprint is None:
-        raise UsageError(f"{name} holds no fingerprint")
+        raise UsageError(
+            f"{name} holds no fingerprint",
+            hint="run `sparkproof smoke` on the trusted server again",
+        )
     return result.fingerprint
 
 

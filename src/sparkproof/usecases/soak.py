@@ -249,7 +249,10 @@ def _records_of(reference: str, folder: Path, receipts: ReceiptStore | None) -> 
             raise
     name, receipt = receipts.find(reference)
     if receipt.command != "soak":
-        raise UsageError(f"{name} is a receipt of {receipt.command}, not of soak")
+        raise UsageError(
+            f"{name} is a receipt of {receipt.command}, not of soak",
+            hint="`sparkproof receipt list` shows what there is",
+        )
     try:
         result = msgspec.json.decode(receipt.report, type=Report[SoakResult]).result
     except msgspec.DecodeError as error:

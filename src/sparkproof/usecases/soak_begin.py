@@ -14,6 +14,7 @@ from sparkproof.usecases.live import Session
 
 _SAMPLE_WORDS = 400
 _USUAL_WORDS_PER_TOKEN = 0.75
+_AFRESH = "begin another soak, without --resume"
 
 
 async def others_at(session: Session, idle_s: float) -> str:
@@ -56,7 +57,9 @@ async def begin_plan(
         UsageError: no lengths do what is wished, or a seed that no request can carry.
     """
     if not seed.isprintable():
-        raise UsageError("--seed holds characters that no request can carry")
+        raise UsageError(
+            "--seed holds characters that no request can carry", hint="letters and digits will do"
+        )
     tokens = await Session(port).count_tokens(model, compose(_SAMPLE_WORDS, seed))
     rate = _SAMPLE_WORDS / tokens if tokens else _USUAL_WORDS_PER_TOKEN
     return draft_plan(wishes, snapshot, model, seed, rate)
@@ -71,10 +74,12 @@ def refuse_other_server(plan: SoakPlan, snapshot: ServerSnapshot) -> None:
     served = {m.name: m.max_model_len for m in snapshot.models}
     if plan.model not in served:
         raise UsageError(
-            f"the records are of `{plan.model}`; the server has {', '.join(served) or 'nothing'}"
+            f"the records are of `{plan.model}`; the server has {', '.join(served) or 'nothing'}",
+            hint=_AFRESH,
         )
     limit = served[plan.model]
     if limit and limit < plan.longest:
         raise UsageError(
-            f"the records hold requests of {plan.longest} tokens; the server takes {limit} now"
+            f"the records hold requests of {plan.longest} tokens; the server takes {limit} now",
+            hint=_AFRESH,
         )

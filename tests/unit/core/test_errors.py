@@ -21,8 +21,8 @@ def test_the_place_grows_outwards() -> None:
 
 
 def test_each_error_ends_in_its_exit_code() -> None:
-    assert UsageError("x").exit_code is ExitCode.USAGE
-    assert UnreachableError("x").exit_code is ExitCode.COULD_NOT_LOOK
+    assert UsageError("x", hint="y").exit_code is ExitCode.USAGE
+    assert UnreachableError("x", hint="y").exit_code is ExitCode.COULD_NOT_LOOK
     assert FormatError("x").exit_code is ExitCode.COULD_NOT_LOOK
 
 

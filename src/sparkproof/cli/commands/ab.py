@@ -149,7 +149,7 @@ def _arms(more: dict[str, Any]) -> list[ArmRef]:
         commands = ("",) * len(servers)
     stated = [more["control_deployment"], *more["treatment_deployment"]]
     if len(stated) > max(2, len(servers)):
-        raise UsageError("more deployments than arms")
+        raise UsageError("more deployments than arms", hint="one for the control, one a treatment")
     files = [read_deployment(path) if path else None for path in stated]
     files += [None] * (len(servers) - len(files))
     return [
