@@ -212,7 +212,10 @@ def _common_head(host: str, authorization: str) -> bytes:
     lines.append("Accept-Encoding: identity")
     if authorization:
         if not authorization.isprintable():
-            raise UsageError("the key holds characters that no header can carry")
+            raise UsageError(
+                "the key holds characters that no header can carry",
+                hint="look for a line break or a blank behind it",
+            )
         lines.append(f"Authorization: {authorization}")
     return "\r\n".join(lines).encode("latin-1", "replace")
 
