@@ -306,24 +306,18 @@ def _device(
     implementations: tuple[str, ...], attempts: list[Attempt], context: _Remembering
 ) -> tuple[DeviceAnswer, tuple[str, ...]]:
     """The best answer that one of the classes behind a backend gives."""
-    conditions: list[Condition] = [
-        Supports(name, method)
+    questions: list[list[Condition]] = [
+        [Supports(name, method) for method in _methods(context.surface, name)]
         for name in implementations
-        for method in _methods(context.surface, name)
     ]
-    if not conditions:
-        conditions = [item.accept for item in attempts if not isinstance(item.accept, Const)]
+    if not any(questions):
+        accepted = dict.fromkeys(item.accept for item in attempts)
+        questions = [[item for item in accepted if not isinstance(item, Const)]]
     found: dict[DeviceAnswer, tuple[str, ...]] = {}
-    for name in implementations or ("",):
-        own = [
-            item
-            for item in conditions
-            if not isinstance(item, Supports) or not name or item.implementation == name
-        ]
-        if own:
-            answer, gates = _all(own, context)
-            if answer not in found or len(gates) < len(found[answer]):
-                found[answer] = gates
+    for own in filter(None, questions):
+        answer, gates = _all(own, context)
+        if answer not in found or len(gates) < len(found[answer]):
+            found[answer] = gates
     for answer in (DeviceAnswer.YES, DeviceAnswer.DEPENDS, DeviceAnswer.UNREAD, DeviceAnswer.NO):
         if answer in found:
             return answer, found[answer]

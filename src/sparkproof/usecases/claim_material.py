@@ -24,11 +24,9 @@ from sparkproof.facts.claim_probes import ArchPresent, FamilyRoutes, parts
 from sparkproof.facts.schema import Hardware
 from sparkproof.release.surface import read_surface
 from sparkproof.usecases.claim_pick import ClaimWalk
+from sparkproof.usecases.claim_rows import DEVICE
 from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.wheel import label
-
-DEVICE = "gb10"
-"""What claims about device code speak of."""
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from sparkproof.facts.claim_records import (
     RecordedArtifact,
     probe_digest,
 )
-from sparkproof.usecases.claim_material import DEVICE, claim_material
-from sparkproof.usecases.claim_rows import sorted_claims
+from sparkproof.usecases.claim_material import claim_material
+from sparkproof.usecases.claim_rows import DEVICE, sorted_claims
 
 _SEEN_CHARS = 240
 

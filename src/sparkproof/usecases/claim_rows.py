@@ -8,6 +8,8 @@ from sparkproof.facts.claim import Claim, claims, documents
 from sparkproof.facts.claim_probes import Needs, Probe, parts
 from sparkproof.facts.claim_records import ClaimRecord, claim_records
 
+DEVICE = "gb10"
+"""What claims about device code speak of."""
 _NOT_RECORDED = "not recorded"
 
 

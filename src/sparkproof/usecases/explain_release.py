@@ -15,7 +15,7 @@ from sparkproof.core.results.explain import Page
 from sparkproof.facts.book import find_device
 from sparkproof.facts.claim_probes import DeviceRule
 from sparkproof.facts.surfaces import load_surface, shipped_surfaces
-from sparkproof.usecases.claim_material import DEVICE
+from sparkproof.usecases.claim_rows import DEVICE
 
 Rows = list[tuple[str, str]]
 _MANY = 40

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
-from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.clock import SystemClock
 from sparkproof.claims.answer import answer_claim
 from sparkproof.claims.material import Material
@@ -39,10 +39,12 @@ from sparkproof.facts.claim import Claim, Kind, claims
 from sparkproof.facts.claim_probes import is_static
 from sparkproof.facts.claim_records import ClaimRecord, claim_records
 from sparkproof.facts.surfaces import load_surface, shipped_surfaces
-from sparkproof.usecases.claim_material import claim_material
 from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.claim_rows import claim_row, history, recorded_answer, sorted_claims
 from sparkproof.usecases.envelope import make_report
+
+if TYPE_CHECKING:
+    from sparkproof.adapters.cache import ArtifactCache
 
 STALE_DAYS = 21
 """A stable release every two to three weeks: older looks may speak of another one."""
@@ -141,6 +143,10 @@ def verify_facts(
         material = Material(surface=surface, pick=ClaimWalk())
         rows = tuple(_without_artifact(record, material, claim) for claim in asked)
         return _verified(rows, record.version, f"vllm {record.version}, as recorded")
+    from sparkproof.usecases.claim_material import (  # noqa: PLC0415 - only artifacts pay
+        claim_material,
+    )
+
     with claim_material(
         reference,
         asked,
