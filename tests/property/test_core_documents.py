@@ -63,9 +63,9 @@ def test_any_edit_of_a_deployment_gives_a_value_or_one_error(
     changes: list[tuple[float, int, bytes]],
 ) -> None:
     data = _edited(DEPLOYMENT, changes)
-    started = time.monotonic()
+    started = time.process_time()
     assert _place_of_trouble(data) in ("", "d.toml")
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 @given(

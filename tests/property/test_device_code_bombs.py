@@ -44,9 +44,9 @@ def zstd(data: bytes) -> bytes:
 
 def read(data: bytes, limit_s: float, device: ComputeCapability | None = GB10) -> DeviceCode:
     """Read `data` as one file, inside `limit_s`."""
-    start = time.monotonic()
+    start = time.process_time()
     code = read_device_code(MemoryArtifact({"bomb.fatbin": data}), device)
-    assert time.monotonic() - start < limit_s
+    assert time.process_time() - start < limit_s
     return code
 
 

@@ -145,9 +145,9 @@ def test_damage_ends_in_an_answer(name: str) -> None:
     for number in range(ROUNDS):
         data = damaged(rng, FIXTURES[name])
         device = rng.choice(DEVICES)
-        start = time.monotonic()
+        start = time.process_time()
         code = read_device_code(MemoryArtifact({name: data}), device)
-        assert time.monotonic() - start < SLOWEST_S, (SEED, name, number)
+        assert time.process_time() - start < SLOWEST_S, (SEED, name, number)
         check_answer(code, len(data))
         if number % 4 == 0:
             again = read_device_code(SmallChunks({name: data}), device)

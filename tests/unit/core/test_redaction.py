@@ -107,10 +107,10 @@ def test_what_only_resembles_a_secret_is_left_alone(text: str) -> None:
 )
 def test_long_text_takes_time_in_proportion(piece: str) -> None:
     text = piece * (300_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     redact_text(text)
     redact_url(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_environments_are_judged_by_the_name_too() -> None:
