@@ -1,8 +1,4 @@
-"""The members of a tar archive: ustar, GNU long names and pax headers, never extracted.
-
-Layout: POSIX.1-2017, pax utility, "ustar Interchange Format" and "pax Header Block"; GNU tar
-manual 1.35, "Basic Tar Format" for base-256 numbers and long names; checked 2026-11-29.
-"""
+"""Where the files of a tar archive lie, found by its headers alone; never extracted."""
 
 from __future__ import annotations
 
@@ -11,20 +7,19 @@ import msgspec
 from sparkproof.core.errors import FormatError
 from sparkproof.core.ports import ByteSource
 from sparkproof.core.unknown import Unknown
+from sparkproof.formats import tar_header
 from sparkproof.formats.safe_path import check_member_path
+from sparkproof.formats.tar_header import BLOCK_BYTES, CUT_OFF
 
-BLOCK_BYTES = 512
 MAX_ENTRIES = 500_000
-_MAX_HEADER_DATA_BYTES = 1 << 20
 _MAX_MEMBER_BYTES = 16 << 30
 _MAX_UNKNOWNS = 1000
-_REGULAR = (b"0", b"\0", b"7")
-_EXTRA_HEADERS = (b"x", b"g", b"L", b"K")
-_WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
+_REGULAR = (ord("0"), 0, ord("7"))
+_FOLDER, _SPARSE = ord("5"), ord("S")
 _WHY = {
-    b"1": "is a hard link, not followed",
-    b"2": "is a symbolic link, not followed",
-    b"S": "is a sparse file, not read",
+    ord("1"): "is a hard link, not followed",
+    ord("2"): "is a symbolic link, not followed",
+    _SPARSE: "is a sparse file, not read",
 }
 
 
@@ -44,7 +39,7 @@ class TarDirectory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Header(msgspec.Struct, frozen=True):
-    kind: bytes
+    flag: int
     path: str
     size: int
 
@@ -57,20 +52,20 @@ def parse_tar_directory(source: ByteSource) -> TarDirectory:
     """
     entries: dict[str, TarEntry] = {}
     unknowns: list[Unknown] = []
-    override: dict[str, str] = {}
+    records: dict[str, str] = {}
     at = 0
     while header := _read_header(source, at):
         data_at = at + BLOCK_BYTES
-        if header.kind in _EXTRA_HEADERS:
-            override |= _header_data(source, header, data_at)
+        if header.flag in tar_header.AMENDING:
+            records |= _records(source, header, data_at)
             at = data_at + _padded(header.size)
             continue
-        header = _overridden(header, override, at)
-        override = {}
+        header = _amended(header, records, at)
+        records = {}
         path = header.path.removeprefix("./").rstrip("/")
         if path not in ("", "."):
             _take(header, path, data_at, entries, unknowns)
-        at = data_at + (_padded(header.size) if header.kind not in _WITHOUT_DATA else 0)
+        at = data_at + (_padded(header.size) if header.flag not in tar_header.WITHOUT_DATA else 0)
     if not entries and not at:
         raise FormatError("no tar archive", offset=0)
     for entry in entries.values():
@@ -87,14 +82,14 @@ def _take(
     unknowns: list[Unknown],
 ) -> None:
     check_member_path(path, data_at - BLOCK_BYTES)
-    if header.kind in _REGULAR:
+    if header.flag in _REGULAR:
         if path in entries:
             raise FormatError("stands twice in the archive", where=path, offset=data_at)
         if len(entries) >= MAX_ENTRIES:
             raise FormatError(f"more than {MAX_ENTRIES} members", offset=data_at)
         entries[path] = TarEntry(path, data_at, header.size)
-    elif header.kind != b"5" and len(unknowns) < _MAX_UNKNOWNS:
-        why = _WHY.get(header.kind, "is no regular file")
+    elif header.flag != _FOLDER and len(unknowns) < _MAX_UNKNOWNS:
+        why = _WHY.get(header.flag, "is no regular file")
         unknowns.append(Unknown(where=path, why=why, topic="artifact"))
 
 
@@ -103,58 +98,26 @@ def _read_header(source: ByteSource, at: int) -> _Header | None:
     if not block and at:
         return None
     if len(block) < BLOCK_BYTES:
-        raise FormatError("archive is cut off", offset=at + len(block))
-    if not block.strip(b"\0"):
+        raise FormatError(CUT_OFF, offset=at + len(block))
+    if not tar_header.is_header(block, at):
         return None
-    stated = _number(block[148:156], at)
-    if stated != sum(block[:148]) + 8 * 0x20 + sum(block[156:]):
-        raise FormatError("header has a wrong checksum: no tar archive, or damaged", offset=at)
-    size = _number(block[124:136], at)
-    if size > _MAX_MEMBER_BYTES:
-        raise FormatError(f"declares {size} bytes, more than any honest member", offset=at)
-    name = _text(block[:100])
-    if block[257:263] == b"ustar\0" and (prefix := _text(block[345:500])):
-        name = f"{prefix}/{name}"
-    return _Header(block[156:157], name, size)
+    size = tar_header.amended_size(tar_header.stated_size(block, at), {}, _MAX_MEMBER_BYTES, at)
+    return _Header(block[156], tar_header.stated_path(block), size)
 
 
-def _header_data(source: ByteSource, header: _Header, at: int) -> dict[str, str]:
-    if header.size > _MAX_HEADER_DATA_BYTES:
+def _records(source: ByteSource, header: _Header, at: int) -> dict[str, str]:
+    if header.size > tar_header.MAX_RECORDS_BYTES:
         raise FormatError(f"header of {header.size} bytes", offset=at)
     data = source.read_at(at, header.size)
     if len(data) < header.size:
-        raise FormatError("archive is cut off", offset=at + len(data))
-    if header.kind == b"L":
-        return {"path": _text(data)}
-    if header.kind == b"K":
-        return {}
-    return _pax(data, at) if header.kind == b"x" else {}
+        raise FormatError(CUT_OFF, offset=at + len(data))
+    return tar_header.records_of(header.flag, data, at)
 
 
-def _pax(data: bytes, at: int) -> dict[str, str]:
-    records: dict[str, str] = {}
-    position = 0
-    while position < len(data):
-        head, space, _ = data[position : position + 20].partition(b" ")
-        length = int(head) if head.isdigit() and space else 0
-        record = data[position + len(head) + 1 : position + length]
-        key, equals, value = record.partition(b"=")
-        if length <= len(head) + 1 or not equals or not value.endswith(b"\n"):
-            raise FormatError("pax record is damaged", offset=at + position)
-        if key in (b"path", b"size"):
-            records[key.decode()] = value[:-1].decode(errors="replace")
-        elif key.startswith(b"GNU.sparse"):
-            records["sparse"] = "1"
-        position += length
-    return records
-
-
-def _overridden(header: _Header, override: dict[str, str], at: int) -> _Header:
-    size = override.get("size", str(header.size))
-    if not (size.isascii() and size.isdigit()) or len(size) > 20 or int(size) > _MAX_MEMBER_BYTES:
-        raise FormatError("pax header gives no sensible size", offset=at)
-    kind = b"S" if "sparse" in override else header.kind
-    return _Header(kind, override.get("path", header.path), int(size))
+def _amended(header: _Header, records: dict[str, str], at: int) -> _Header:
+    size = tar_header.amended_size(header.size, records, _MAX_MEMBER_BYTES, at)
+    flag = _SPARSE if "sparse" in records else header.flag
+    return _Header(flag, records.get("path", header.path), size)
 
 
 def _without_top(entries: dict[str, TarEntry], unknowns: list[Unknown]) -> TarDirectory:
@@ -165,19 +128,6 @@ def _without_top(entries: dict[str, TarEntry], unknowns: list[Unknown]) -> TarDi
         cut = len(tops.pop()) + 1
         found = [msgspec.structs.replace(e, path=e.path[cut:]) for e in found]
     return TarDirectory(tuple(sorted(found, key=lambda e: e.path)), tuple(unknowns))
-
-
-def _number(field: bytes, at: int) -> int:
-    if field[0] == 0x80:
-        return int.from_bytes(field[1:], "big")
-    digits = field.strip(b" \0")
-    if any(c not in b"01234567" for c in digits):
-        raise FormatError("header has a bad number: no tar archive, or damaged", offset=at)
-    return int(digits or b"0", 8)
-
-
-def _text(field: bytes) -> str:
-    return field.split(b"\0", 1)[0].decode(errors="replace")
 
 
 def _padded(size: int) -> int:

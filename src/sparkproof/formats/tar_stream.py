@@ -1,8 +1,7 @@
 """The entries of a tar archive that can only be read once, front to back.
 
 Links, devices and sparse files are entries like any other, so that whoever merges layers can
-respect them; nothing is extracted. Layout: POSIX.1-2017, pax utility; GNU tar manual 1.35,
-"Basic Tar Format"; checked 2026-11-29.
+respect them; nothing is extracted.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from sparkproof.core.errors import FormatError
+from sparkproof.formats import tar_header
+from sparkproof.formats.tar_header import BLOCK_BYTES, CUT_OFF
 
-BLOCK_BYTES = 512
 MAX_ENTRIES = 4_000_000
-_MAX_HEADER_DATA_BYTES = 1 << 20
 _MAX_MEMBER_BYTES = 1 << 40
-_EMPTY = bytes(BLOCK_BYTES)
-_SPACES = 8 * 0x20
 
 
 class EntryKind(StrEnum):
@@ -44,9 +41,7 @@ _KINDS = {
     0x36: EntryKind.SPECIAL,
     0x53: EntryKind.SPARSE,
 }
-_WITHOUT_DATA = b"123456"
 _OLD_SPARSE = 0x53
-_PAX, _PAX_GLOBAL, _GNU_NAME, _GNU_LINK = 0x78, 0x67, 0x4C, 0x4B
 
 
 class TarMember(NamedTuple):
@@ -96,8 +91,8 @@ class TarStream:
                 self._drain()
                 return
             flag = block[156]
-            size = _number(block[124:136], at)
-            if flag in (_PAX, _PAX_GLOBAL, _GNU_NAME, _GNU_LINK):
+            size = tar_header.stated_size(block, at)
+            if flag in tar_header.AMENDING:
                 extra |= self._extra(flag, size, at)
                 continue
             count += 1
@@ -105,7 +100,7 @@ class TarStream:
                 raise FormatError(f"more than {MAX_ENTRIES} entries", offset=at)
             member = _member(block, size, extra, at)
             extra = {}
-            if flag not in _WITHOUT_DATA and member.kind is not EntryKind.FOLDER:
+            if flag not in tar_header.WITHOUT_DATA and member.kind is not EntryKind.FOLDER:
                 self._left = member.size_bytes
                 self._pad = -member.size_bytes % BLOCK_BYTES
             if flag == _OLD_SPARSE and block[482]:
@@ -140,33 +135,24 @@ class TarStream:
             if not block and at:
                 return None
             if len(block) < BLOCK_BYTES:
-                fault = "archive is cut off" if at else "no tar archive"
+                fault = CUT_OFF if at else "no tar archive"
                 raise FormatError(fault, offset=at + len(block))
-        if block == _EMPTY:
-            return None
-        stated = _number(block[148:156], at)
-        if stated != sum(block) - sum(block[148:156]) + _SPACES:
-            raise FormatError("header has a wrong checksum: no tar archive, or damaged", offset=at)
-        return block
+        return block if tar_header.is_header(block, at) else None
 
     def _extra(self, flag: int, size: int, at: int) -> dict[str, str]:
-        if size > _MAX_HEADER_DATA_BYTES:
+        if size > tar_header.MAX_RECORDS_BYTES:
             raise FormatError(f"header of {size} bytes", offset=at)
         data = self._take(size)
         if len(data) < size:
-            raise FormatError("archive is cut off", offset=at)
+            raise FormatError(CUT_OFF, offset=at)
         self._skip(-size % BLOCK_BYTES)
-        if flag == _GNU_NAME:
-            return {"path": _text(data)}
-        if flag == _GNU_LINK:
-            return {"linkpath": _text(data)}
-        return _pax(data, at) if flag == _PAX else {}
+        return tar_header.records_of(flag, data, at)
 
     def _pass_sparse_maps(self, at: int) -> None:
         while True:
             more = self._take(BLOCK_BYTES)
             if len(more) < BLOCK_BYTES:
-                raise FormatError("archive is cut off", offset=at)
+                raise FormatError(CUT_OFF, offset=at)
             if not more[504]:
                 return
 
@@ -195,7 +181,7 @@ class TarStream:
 
     def _pull(self) -> None:
         if not self._more():
-            raise FormatError("archive is cut off", offset=self.position)
+            raise FormatError(CUT_OFF, offset=self.position)
 
     def _more(self) -> bool:
         piece = b""
@@ -222,56 +208,12 @@ def clean_path(path: str) -> str:
 
 
 def _member(block: bytes, size: int, extra: dict[str, str], at: int) -> TarMember:
-    if "path" in extra:
-        path = extra["path"]
-    else:
-        path = _text(block[:100])
-        if block[257:263] == b"ustar\0" and (prefix := _text(block[345:500])):
-            path = f"{prefix}/{path}"
-    if "size" in extra:
-        text = extra["size"]
-        if not (text.isascii() and text.isdigit()) or len(text) > 20:
-            raise FormatError("pax header gives no sensible size", offset=at)
-        size = int(text)
-    if size > _MAX_MEMBER_BYTES:
-        raise FormatError(f"declares {size} bytes, more than any honest member", offset=at)
+    path = extra["path"] if "path" in extra else tar_header.stated_path(block)
+    size = tar_header.amended_size(size, extra, _MAX_MEMBER_BYTES, at)
     kind = _KINDS.get(block[156], EntryKind.SPECIAL)
     if kind is EntryKind.FILE and ("sparse" in extra or path.endswith("/")):
         kind = EntryKind.SPARSE if "sparse" in extra else EntryKind.FOLDER
     target = ""
     if kind in (EntryKind.HARD_LINK, EntryKind.SYMBOLIC_LINK):
-        target = extra.get("linkpath") or _text(block[157:257])
+        target = extra.get("linkpath") or tar_header.text(block[157:257])
     return TarMember(clean_path(path), kind, size, target, at)
-
-
-def _pax(data: bytes, at: int) -> dict[str, str]:
-    records: dict[str, str] = {}
-    position = 0
-    while position < len(data):
-        head, space, _ = data[position : position + 20].partition(b" ")
-        length = int(head) if head.isdigit() and space else 0
-        record = data[position + len(head) + 1 : position + length]
-        key, equals, value = record.partition(b"=")
-        if length <= len(head) + 1 or not equals or not value.endswith(b"\n"):
-            raise FormatError("pax record is damaged", offset=at + position)
-        if key in (b"path", b"size", b"linkpath"):
-            records[key.decode()] = value[:-1].decode(errors="replace")
-        elif key.startswith(b"GNU.sparse"):
-            records["sparse"] = "1"
-        position += length
-    return records
-
-
-def _number(field: bytes, at: int) -> int:
-    if field[0] == 0x80:
-        return int.from_bytes(field[1:], "big")
-    digits = field.strip(b" \0")
-    if not digits:
-        return 0
-    if digits.translate(None, b"01234567"):
-        raise FormatError("header has a bad number: no tar archive, or damaged", offset=at)
-    return int(digits, 8)
-
-
-def _text(field: bytes) -> str:
-    return field.split(b"\0", 1)[0].decode(errors="replace")
