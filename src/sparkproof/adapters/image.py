@@ -19,6 +19,7 @@ from sparkproof.core.ports import (
     ArtifactLocation,
     Member,
     Progress,
+    refuse_larger,
 )
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.image_parts import ImageContents, ImageParts, LayerFate
@@ -120,11 +121,7 @@ class ImageArtifact:
     def read(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """As `Artifact.read`; what was not kept costs another pass over its layer."""
         file = self.contents().site[path].placed.file
-        if file.size_bytes > limit_bytes:
-            raise FormatError(
-                f"holds {file.size_bytes} bytes where at most {limit_bytes} are read",
-                where=f"{self.name}!{path}",
-            )
+        refuse_larger(file.size_bytes, limit_bytes, f"{self.name}!{path}")
         return file.read() if file.text is not None else b"".join(self.stream(path))
 
     def read_at(self, path: str, offset: int, length: int) -> bytes:

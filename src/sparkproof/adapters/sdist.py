@@ -16,6 +16,7 @@ from sparkproof.core.ports import (
     ArtifactLocation,
     ByteSource,
     Member,
+    refuse_larger,
 )
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.gzip_source import GzipSource
@@ -67,12 +68,7 @@ class SdistArtifact:
 
     def read(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """As `Artifact.read`."""
-        entry = self._entries[path]
-        if entry.size_bytes > limit_bytes:
-            raise FormatError(
-                f"declares {entry.size_bytes} bytes where at most {limit_bytes} are read",
-                where=f"{self._name}!{path}",
-            )
+        refuse_larger(self._entries[path].size_bytes, limit_bytes, f"{self._name}!{path}")
         return b"".join(self.stream(path))
 
     def read_at(self, path: str, offset: int, length: int) -> bytes:

@@ -16,6 +16,7 @@ from sparkproof.core.ports import (
     Artifact,
     ArtifactLocation,
     Member,
+    refuse_larger,
 )
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.safe_path import is_safe_path
@@ -79,11 +80,7 @@ class TreeArtifact:
     def read(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """As `Artifact.read`."""
         _, size = self._files[path]
-        if size > limit_bytes:
-            raise FormatError(
-                f"holds {size} bytes where at most {limit_bytes} are read",
-                where=f"{self._name}!{path}",
-            )
+        refuse_larger(size, limit_bytes, f"{self._name}!{path}")
         return b"".join(self.stream(path))
 
     def read_at(self, path: str, offset: int, length: int) -> bytes:

@@ -14,6 +14,7 @@ from sparkproof.core.ports import (
     ArtifactLocation,
     ByteSource,
     Member,
+    refuse_larger,
 )
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.zip_directory import STORED, ZipEntry, parse_zip_directory
@@ -71,12 +72,7 @@ class ZipArtifact:
 
     def read(self, path: str, *, limit_bytes: int = READ_LIMIT_BYTES) -> bytes:
         """As `Artifact.read`."""
-        entry = self._entries[path]
-        if entry.size_bytes > limit_bytes:
-            raise FormatError(
-                f"declares {entry.size_bytes} bytes where at most {limit_bytes} are read",
-                where=f"{self._name}!{path}",
-            )
+        refuse_larger(self._entries[path].size_bytes, limit_bytes, f"{self._name}!{path}")
         return b"".join(self.stream(path))
 
     def read_at(self, path: str, offset: int, length: int) -> bytes:
