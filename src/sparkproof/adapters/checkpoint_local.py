@@ -6,8 +6,6 @@ import hashlib
 import re
 from pathlib import Path
 
-import msgspec
-
 from sparkproof.adapters.sources import FileSource
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.ports import READ_LIMIT_BYTES
@@ -99,11 +97,6 @@ def find_local(ref: Ref) -> LocalCheckpoint | None:
     except (OSError, RuntimeError, ValueError):  # a name that no disk can hold, or no such home
         return None
     return None
-
-
-def with_identity(source: LocalCheckpoint, **change: str) -> Subject:
-    """The subject of a local copy of something that has a better name."""
-    return msgspec.structs.replace(source.subject, **change)
 
 
 def _name_of(folder: Path) -> str:

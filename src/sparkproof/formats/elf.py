@@ -30,7 +30,6 @@ class ElfHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fields of the ELF header that matter here."""
 
     osabi: int
-    abi_version: int
     machine: int
     flags: int
     program_offset: int
@@ -89,7 +88,7 @@ def parse_header(data: bytes) -> ElfHeader:
         raise FormatError(f"program headers of {phsize} bytes", offset=54)
     if shnum and shsize != SECTION_HEADER_BYTES:
         raise FormatError(f"section headers of {shsize} bytes", offset=58)
-    return ElfHeader(ident[7], ident[8], machine, flags, phoff, phnum, shoff, shnum, names)
+    return ElfHeader(ident[7], machine, flags, phoff, phnum, shoff, shnum, names)
 
 
 def parse_sections(table: bytes) -> tuple[Section, ...]:

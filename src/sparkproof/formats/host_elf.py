@@ -88,12 +88,6 @@ class HostElf:
             if section.kind != SHT_NOBITS and self._names.get(names + section.name_offset) == name
         ]
 
-    @property
-    def has_sections(self) -> bool:
-        """Whether the section table was seen whole."""
-        window = self._sections
-        return window is not None and len(window.data) == window.length
-
     def needed(self) -> tuple[tuple[str, ...], list[Unknown]]:
         """``DT_NEEDED`` names, and what could not be told of them."""
         if self._dynamic is None:

@@ -72,7 +72,6 @@ class Choice(msgspec.Struct):
     finish_reason: str | None = None
     token_ids: list[int] | None = None
     prompt_logprobs: list[dict[str, PromptToken] | None] | None = None
-    prompt_token_ids: list[int] | None = None
 
 
 class Answer(msgspec.Struct):
