@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from sparkproof.checkpoint.held import Held
 from sparkproof.checkpoint.matching import shown
 from sparkproof.checkpoint.stored_scheme import needs_input_scale
+from sparkproof.checkpoint.stored_units import Sorted
 from sparkproof.checkpoint.words import say_layers
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
@@ -16,10 +17,6 @@ from sparkproof.core.observations.checkpoint_profile import (
     QuantScheme,
 )
 from sparkproof.formats.hf_config import ModelConfig
-
-if TYPE_CHECKING:
-    from sparkproof.checkpoint.stored_units import Sorted
-    from sparkproof.checkpoint.tensors import Held
 
 _SHOWN = 2
 

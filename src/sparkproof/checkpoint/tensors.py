@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
-from sparkproof.checkpoint.declared import Declared
 from sparkproof.checkpoint.declarers import declarer_for
+from sparkproof.checkpoint.held import Held
 from sparkproof.checkpoint.layout import Layout, Module, lay_out
 from sparkproof.checkpoint.places import place
 from sparkproof.checkpoint.stored_notes import stored_notes
@@ -30,20 +28,6 @@ _ORDER = tuple(LayerClass)
 _SCALES = (Role.SCALE, Role.GLOBAL_SCALE, Role.INPUT_SCALE, Role.ZERO_POINT, Role.ORDER)
 _NO_LINEAR = frozenset({LayerClass.ROUTER, LayerClass.EMBEDDING})
 _OUTSIDE = frozenset({LayerClass.VISION, LayerClass.DRAFT})
-
-
-class Held(msgspec.Struct, frozen=True):
-    """One unit with what it is declared and what it amounts to."""
-
-    unit: Unit
-    module: Module
-    said: Declared
-    stored: Stored
-
-    @property
-    def scheme(self) -> QuantScheme:
-        """As stored."""
-        return self.stored.scheme(self.said.scheme)
 
 
 def read_stored(

@@ -89,7 +89,7 @@ class StandIn:
         if path == "/health":
             return Response(200, "", ((0.0, b""),))
         if path == "/metrics":
-            text = metrics_text(self)
+            text = metrics_text(be, self.counters, self.started)
             return Response(
                 200, "text/plain; version=0.0.4; charset=utf-8", ((0.0, text.encode()),)
             )

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
 
-if TYPE_CHECKING:
-    from sparkproof.testing.stand_in import StandIn
+from sparkproof.testing.stand_in_answer import Behaviour
+
+_Row = tuple[str, str, float]
 
 
-def metrics_text(server: StandIn) -> str:
-    """What a scrape gives."""
-    be, count = server.behaviour, server.counters
+def metrics_text(be: Behaviour, count: Counter[str], started_s: float) -> str:
+    """What a scrape gives.
+
+    Args:
+        count: of what the server has done so far.
+        started_s: since the epoch.
+    """
+    rows = [("process_start_time_seconds", "", started_s), *_counts(be, count), _cache(be)]
+    lines = []
+    for name, text, value in rows:
+        family = name.removesuffix("_total").removesuffix("_sum").removesuffix("_count")
+        kind = "counter" if name.endswith("_total") else "gauge"
+        lines.append(f"# TYPE {family} {kind}")
+        lines.append(f"{name}{{{text}}} {float(value)}" if text else f"{name} {float(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _counts(be: Behaviour, count: Counter[str]) -> list[_Row]:
     label = f'engine="0",model_name="{be.names[0]}"'
-    rows: list[tuple[str, str, float]] = [
-        ("process_start_time_seconds", "", server.started),
+    return [
         ("vllm:num_requests_running", label, be.extra_traffic),
         ("vllm:num_requests_waiting", label, be.waiting),
         ("vllm:kv_cache_usage_perc", label, 0.01),
@@ -29,7 +44,11 @@ def metrics_text(server: StandIn) -> str:
         ("vllm:time_to_first_token_seconds_count", label, count["requests"]),
         ("vllm:inter_token_latency_seconds_sum", label, count["generated"] * be.interval_s),
         ("vllm:inter_token_latency_seconds_count", label, count["generated"]),
+        *(_drafts(be, count, label) if be.drafts else ()),
     ]
+
+
+def _cache(be: Behaviour) -> _Row:
     config = {
         "block_size": be.block_size,
         "cache_dtype": be.cache_dtype,
@@ -40,20 +59,10 @@ def metrics_text(server: StandIn) -> str:
         **be.cache,
     }
     labels = ",".join(f'{name}="{value}"' for name, value in config.items())
-    rows.append(("vllm:cache_config_info", f'engine="0",{labels}', 1.0))
-    if be.drafts:
-        rows += _drafts(server, label)
-    lines = []
-    for name, text, value in rows:
-        family = name.removesuffix("_total").removesuffix("_sum").removesuffix("_count")
-        kind = "counter" if name.endswith("_total") else "gauge"
-        lines.append(f"# TYPE {family} {kind}")
-        lines.append(f"{name}{{{text}}} {float(value)}" if text else f"{name} {float(value)}")
-    return "\n".join(lines) + "\n"
+    return "vllm:cache_config_info", f'engine="0",{labels}', 1.0
 
 
-def _drafts(server: StandIn, label: str) -> list[tuple[str, str, float]]:
-    be, count = server.behaviour, server.counters
+def _drafts(be: Behaviour, count: Counter[str], label: str) -> list[_Row]:
     return [
         ("vllm:spec_decode_num_drafts_total", label, count["drafts"]),
         ("vllm:spec_decode_num_draft_tokens_total", label, count["drafted"]),
