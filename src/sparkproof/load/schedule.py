@@ -33,25 +33,8 @@ def make_plan(
     Raises:
         UsageError: both loops at once, or figures that are none.
     """
-    if concurrencies and rates:
-        raise UsageError(
-            "closed and open loop in one run", hint="give --concurrency or --rate, not both"
-        )
-    loads = [(c, 0.0) for c in concurrencies] + [(0, r) for r in rates]
-    if any(c < 1 or c > _MAX_STREAMS for c in concurrencies) or any(
-        not 0 < r <= _MAX_RATE for r in rates
-    ):
-        raise UsageError(
-            f"a load is 1 to {_MAX_STREAMS} streams, or a rate above 0 and up to {_MAX_RATE}",
-            hint="e.g. --concurrency 1 --concurrency 8, or --rate 2",
-        )
-    sizes = (*depths, output - 1, repeats, requests or 1)
-    if not all(1 <= size <= _MAX_COUNT for size in sizes):
-        raise UsageError(
-            "depth, repeats and requests are at least 1, output at least 2 tokens, "
-            f"and none is above {_MAX_COUNT}",
-            hint="e.g. --depth 6000 --output 256 --repeats 3",
-        )
+    loads = _loads(concurrencies, rates)
+    _check_sizes((*depths, output - 1, repeats, requests or 1))
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
         raise UsageError(f"unknown mode `{unknown[0]}`", hint=f"one of {', '.join(MODES)}")
@@ -67,6 +50,31 @@ def make_plan(
         for mode, depth, (concurrency, rate) in itertools.product(modes, depths, loads)
     )
     return LoadPlan(cells, repeats)
+
+
+def _loads(concurrencies: Sequence[int], rates: Sequence[float]) -> list[tuple[int, float]]:
+    """(streams, requests a second) of each, one of them 0."""
+    if concurrencies and rates:
+        raise UsageError(
+            "closed and open loop in one run", hint="give --concurrency or --rate, not both"
+        )
+    if any(c < 1 or c > _MAX_STREAMS for c in concurrencies) or any(
+        not 0 < r <= _MAX_RATE for r in rates
+    ):
+        raise UsageError(
+            f"a load is 1 to {_MAX_STREAMS} streams, or a rate above 0 and up to {_MAX_RATE}",
+            hint="e.g. --concurrency 1 --concurrency 8, or --rate 2",
+        )
+    return [(c, 0.0) for c in concurrencies] + [(0, r) for r in rates]
+
+
+def _check_sizes(sizes: Sequence[int]) -> None:
+    if not all(1 <= size <= _MAX_COUNT for size in sizes):
+        raise UsageError(
+            "depth, repeats and requests are at least 1, output at least 2 tokens, "
+            f"and none is above {_MAX_COUNT}",
+            hint="e.g. --depth 6000 --output 256 --repeats 3",
+        )
 
 
 def order_of(plan: LoadPlan) -> Iterator[tuple[int, int]]:

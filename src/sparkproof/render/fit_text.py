@@ -96,6 +96,21 @@ def _pool_rows(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
             Style.STRONG,
         ),
     )
+    yield from _other_pools(result, plan)
+    yield "per token", f"{plan.bytes_per_token / 1000:.1f} KB at this context length"
+    mode = f", states {plan.state_mode}" if any(_is_state(g.kinds) for g in plan.groups) else ""
+    caching = "on" if plan.prefix_caching else "off"
+    yield (
+        "settings",
+        (
+            f"KV {plan.cache_dtype}, prefix caching {caching}{mode},"
+            f" {plan.speculative_tokens} speculative tokens, {plan.batched_tokens:,} batched tokens"
+        ),
+    )
+
+
+def _other_pools(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
+    """What the pool may be instead: by rounding, by what boots have shown, in another release."""
     if plan.tokens_if_less != plan.tokens_if_more:
         yield (
             "rounding",
@@ -118,16 +133,6 @@ def _pool_rows(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
                 f" {other.concurrency:.2f}x"
             ),
         )
-    yield "per token", f"{plan.bytes_per_token / 1000:.1f} KB at this context length"
-    mode = f", states {plan.state_mode}" if any(_is_state(g.kinds) for g in plan.groups) else ""
-    caching = "on" if plan.prefix_caching else "off"
-    yield (
-        "settings",
-        (
-            f"KV {plan.cache_dtype}, prefix caching {caching}{mode},"
-            f" {plan.speculative_tokens} speculative tokens, {plan.batched_tokens:,} batched tokens"
-        ),
-    )
 
 
 def _is_state(kinds: tuple[str, ...]) -> bool:
