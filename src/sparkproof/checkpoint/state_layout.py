@@ -37,6 +37,10 @@ _LENGTHS = (
 )
 _EXPERTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 _ACTIVE = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk", "top_k")
+_INDEXED = "index_topk"
+"""Key of a config whose attention picks tokens with an indexer."""
+_FIRST_SKIPPED = 2
+"""``index_skip_topk_offset`` where a config leaves it out (vLLM 0.23.0 to 0.33.0)."""
 _DRAFTS = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers", "n_predict")
 _VISION = ("vision_config", "visual_config", "vision_tower_config")
 
@@ -75,7 +79,7 @@ class _Reader:
             name=self.name,
             architecture=architectures[0] if architectures else "",
             model_type=self.model_type,
-            layers=self._layers(parts),
+            layers=self._layers(parts, self._without_indexer()),
             drafts=() if self.unknowns else self._drafts(),
             dtype=_dtype(self.text, self.top),
             kv_dtype=kv_dtype,
@@ -107,6 +111,8 @@ class _Reader:
         latent = "kv_lora_rank" in self.text
         if latent and self.model_type not in self.book.latent:
             self._unknown("kv_lora_rank", f"latent attention of model type `{self.model_type}`")
+        if latent and _INDEXED in self.text and self.model_type not in self.book.sparse_latent:
+            self._unknown(_INDEXED, f"an indexer of model type `{self.model_type}`")
 
     def _unknown(self, field: str, why: str) -> None:
         self.unknowns.append(
@@ -118,10 +124,14 @@ class _Reader:
             )
         )
 
-    def _layers(self, parts: Iterable[Part]) -> tuple[LayerState, ...]:
+    def _layers(
+        self, parts: Iterable[Part], without_indexer: frozenset[int] = frozenset()
+    ) -> tuple[LayerState, ...]:
         counted: dict[LayerState, int] = {}
-        for part in parts:
+        for index, part in enumerate(parts):
             for layer in self._states_of(part):
+                if layer.kind is StateKind.INDEXER and index in without_indexer:
+                    continue
                 counted[layer] = counted.get(layer, 0) + 1
         return tuple(
             LayerState(layer.kind, count, layer.attention, layer.recurrent)
@@ -175,10 +185,19 @@ class _Reader:
         rank = _positive(self.text, "kv_lora_rank")
         rotary = self.text.integer("qk_rope_head_dim", high=_MAX)
         found = [LayerState(StateKind.MLA, 1, AttentionShape(1, rank + rotary, 0))]
-        if self.model_type in self.book.sparse_latent and "index_head_dim" in self.text:
+        if self.model_type in self.book.sparse_latent and _INDEXED in self.text:
             index = _positive(self.text, "index_head_dim")
             found.append(LayerState(StateKind.INDEXER, 1, AttentionShape(1, index, 0)))
         return found
+
+    def _without_indexer(self) -> frozenset[int]:
+        """Layers that take over the choice of an earlier one, by their number."""
+        pattern = self.text.text("index_topk_pattern")
+        if pattern:
+            return frozenset(i for i, letter in enumerate(pattern) if letter == "S")
+        every = _count(self.text, ("index_topk_freq",)) or 1
+        first = _count(self.text, ("index_skip_topk_offset",)) or _FIRST_SKIPPED
+        return frozenset(i for i in range(self.layers) if max(i - first + 1, 0) % every)
 
     def _recurrent(self) -> LayerState:
         names = self.states

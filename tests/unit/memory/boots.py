@@ -18,6 +18,12 @@ DATA = Path(__file__).parents[2] / "data" / "memory"
 DEVICES = {
     "gb10": Device("12.1", 121.69),
     "h200": Device("9.0", 139.8),
+    "a100": Device("8.0", 79.25),
+    "rtx3090": Device("8.6", 23.6),
+    "l40s": Device("8.9", 44.4),
+    "rtx4090": Device("8.9", 23.5),
+    "rtx5090": Device("12.0", 31.8),
+    "rtx-pro-6000": Device("12.0", 94.97),
     "cpu": Device("cpu", 23.54),
 }
 
@@ -68,7 +74,12 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_boots() -> tuple[Boot, ...]:
-    return msgspec.toml.decode((DATA / "boots.toml").read_bytes(), type=_File).boot
+    """All boots: those that the arithmetic was fitted to, and those predicted blind."""
+    return tuple(boot for name in ("boots.toml", "boots_blind.toml") for boot in _read(name))
+
+
+def _read(name: str) -> tuple[Boot, ...]:
+    return msgspec.toml.decode((DATA / name).read_bytes(), type=_File).boot
 
 
 def read_layout(name: str) -> StateLayout:
