@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import threading
 from collections.abc import Iterator
 from typing import Protocol
 
+from sparkproof.adapters.child import Taken, end_group
 from sparkproof.adapters.image_archive import StreamedImage
 from sparkproof.adapters.image_source import READ_BYTES
 from sparkproof.adapters.log_sources import container_engine, inspect_container
@@ -42,24 +42,23 @@ class CommandEngine:
         """
         argv = [container_engine(), "image", "save", image]
         with subprocess.Popen(  # noqa: S603
-            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         ) as process:
             assert process.stdout is not None
-            said: list[bytes] = []
-            listener = threading.Thread(target=_listen, args=(process, said), daemon=True)
-            listener.start()
-            finished = False
+            told = Taken(process.stderr, _SAID_BYTES)
             try:
                 while data := process.stdout.read(READ_BYTES):
                     yield data
-                finished = True
-            finally:
-                if not finished:
-                    process.kill()
                 process.wait()
-                listener.join(timeout=1)
+            finally:
+                end_group(process)
+                told.join(1)
         if process.returncode:
-            words = b"".join(said).decode("utf-8", "replace").strip().splitlines()
+            words = told.last.decode("utf-8", "replace").strip().splitlines()
             last = redact_text(words[-1])[:200] if words else "the engine failed"
             raise UnreachableError(
                 f"engine:{image}: {last}", hint="`docker images` lists what is there"
@@ -68,12 +67,6 @@ class CommandEngine:
     def image_of(self, container: str) -> str:
         """As `Engine.image_of`."""
         return parse_container_image(inspect_container(container), f"container:{container}")
-
-
-def _listen(process: subprocess.Popen[bytes], said: list[bytes]) -> None:
-    assert process.stderr is not None
-    while data := process.stderr.read(_SAID_BYTES):
-        said[:] = [data]
 
 
 def open_engine_image(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from sparkproof.adapters.child import end_group, run_bounded
 from sparkproof.adapters.files import is_file, read_file
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.ports import CHUNK_BYTES, LogSource
@@ -20,6 +22,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@:-]{0,254}\Z")
 _ENGINES = ("docker", "podman")
 _POLL_S = 0.5
 _TIMEOUT_S = 30.0
+_END_S = 2.0
+_ANSWER_BYTES = 16 << 20
 _SAVED = "check the name and your rights, or give a saved log file instead"
 
 
@@ -66,7 +70,11 @@ class CommandLog:
         argv = [*self._argv[:2], *([self._follow_flag] if follow else []), *self._argv[2:]]
         last = b""
         with subprocess.Popen(  # noqa: S603
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         ) as process:
             assert process.stdout is not None
             try:
@@ -74,8 +82,10 @@ class CommandLog:
                 while data := stream.read1(CHUNK_BYTES):
                     last = data
                     yield data
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_END_S)  # it says how it ended shortly after its last words
             finally:
-                process.terminate()
+                end_group(process, _END_S)
         if process.returncode > 0:
             said = last.decode("utf-8", "replace").strip().splitlines() or [f"{argv[0]} failed"]
             raise UnreachableError(f"{self.name}: {said[-1][:200]}", hint=_SAVED)
@@ -143,16 +153,19 @@ def inspect_container(name: str) -> bytes:
         raise UsageError(f"`{name}` is no container name", hint="write container:NAME")
     argv = [container_engine(), "inspect", "--type", "container", name]
     try:
-        done = subprocess.run(argv, capture_output=True, check=False, timeout=_TIMEOUT_S)  # noqa: S603
-    except subprocess.TimeoutExpired as error:
+        done = run_bounded(argv, limit_bytes=_ANSWER_BYTES, timeout_s=_TIMEOUT_S)
+    except OSError as error:
         raise UnreachableError(
-            f"container:{name}: the engine does not answer", hint=_SAVED
+            f"container:{name}: {error.strerror or error}", hint=_SAVED
         ) from error
-    if done.returncode:
-        message = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    if done.late or done.over:
+        why = "answers without end" if done.over else "does not answer"
+        raise UnreachableError(f"container:{name}: the engine {why}", hint=_SAVED)
+    if done.code:
+        message = done.last.decode("utf-8", "replace").strip().splitlines()
         said = message[-1][:200] if message else "not found"
         raise UnreachableError(f"container:{name}: {said}", hint=_SAVED)
-    return done.stdout
+    return done.out
 
 
 def read_small(path: Path, limit_bytes: int) -> bytes:

@@ -7,18 +7,16 @@ A command may return when the server is on its way (``systemctl restart``, ``doc
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shlex
 import signal
 import subprocess
-import tempfile
-from pathlib import Path
 
+from sparkproof.adapters.child import OutputFile, end_group, signal_group
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.redaction import redact_text
 
 _END_S = 60.0
+_CUT_S = 2.0
 _KEPT_BYTES = 2000
 
 
@@ -40,12 +38,17 @@ def words_of(command: str) -> tuple[str, ...]:
 
 
 class Restart:
-    """One command; `start` it, ask `failed` meanwhile, `stop` it in the end."""
+    """One command; `start` it, ask `refuse_failed` meanwhile, `stop` it in the end.
+
+    Attributes:
+        stayed: it was still there when the server answered, and so is the server.
+    """
 
     def __init__(self, command: str) -> None:
         self._words = words_of(command)
         self._process: subprocess.Popen[bytes] | None = None
-        self._said: Path | None = None
+        self._said: OutputFile | None = None
+        self.stayed = False
 
     @property
     def name(self) -> str:
@@ -58,10 +61,9 @@ class Restart:
         Raises:
             UnreachableError: there is no such program, or it can't be run.
         """
-        handle, name = tempfile.mkstemp(prefix="sparkproof-restart-")
-        self._said = Path(name)
+        self._said = OutputFile("sparkproof-restart-")
         try:
-            with os.fdopen(handle, "wb") as out:
+            with self._said.open() as out:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own command
                     self._words,
                     stdin=subprocess.DEVNULL,
@@ -89,13 +91,29 @@ class Restart:
         """
         if self._process is None or not self._process.poll():
             return
-        said = _end_of(self._said) if self._said else b""
+        said = self._said.last(_KEPT_BYTES) if self._said else b""
         lines = said.decode("utf-8", "replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
         raise UnreachableError(
             f"`{self.name}` ended with {self._process.returncode}: {redact_text(last[:300])}",
             hint="run it by hand; the server is not up",
         )
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code; None while it is there."""
+        return self._process.poll() if self._process else None
+
+    @property
+    def output(self) -> str:
+        """Path of the file that holds what it said; "" once it is stopped."""
+        return str(self._said.path) if self._said else ""
+
+    async def keep_small(self) -> None:
+        """Keep the file of what it says within bounds, until cancelled."""
+        while self._said is not None:
+            self._said.cut()
+            await asyncio.sleep(_CUT_S)
 
     async def stop(self) -> None:
         """End it and what it started, where it is still there; at once where the wait for that is
@@ -105,29 +123,16 @@ class Restart:
             self._forget()
             return
         try:
-            _signal(process.pid, signal.SIGTERM)
+            signal_group(process, signal.SIGTERM)
             end = asyncio.get_running_loop().time() + _END_S
             while process.poll() is None and asyncio.get_running_loop().time() < end:
                 await asyncio.sleep(0.1)
         finally:
-            _signal(process.pid, signal.SIGKILL)
-            process.wait()
+            end_group(process)
             self._forget()
 
     def _forget(self) -> None:
         self._process = None
         if self._said is not None:
-            self._said.unlink(missing_ok=True)
+            self._said.forget()
             self._said = None
-
-
-def _end_of(path: Path) -> bytes:
-    """The last of a file that may be of any size."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _KEPT_BYTES))
-        return file.read(_KEPT_BYTES)
-
-
-def _signal(group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

@@ -20,7 +20,7 @@ from sparkproof import __version__
 from sparkproof.adapters.wire import Incoming, Wire
 from sparkproof.core.errors import UsageError
 from sparkproof.core.redaction import redact_text
-from sparkproof.core.server_port import Ask, Failure, Reply
+from sparkproof.core.server_port import NOTHING_LISTENS, Ask, Failure, Reply
 
 KEY_VARIABLES = ("SPARKPROOF_API_KEY", "VLLM_API_KEY")
 CONNECT_S = 10.0
@@ -142,7 +142,7 @@ class Server:
             answer.end(Failure.TLS, self._said(error))
         except (OSError, UnicodeError) as error:
             refused = _REFUSED in str(error)
-            said = f"nothing listens on port {port}" if refused else self._said(error)
+            said = f"{NOTHING_LISTENS} {port}" if refused else self._said(error)
             answer.end(Failure.REFUSED, said)
         else:
             return wire

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -49,9 +50,14 @@ class Boundary:
     """Context of one command line; never lets an exception out.
 
     The parts that an ordinary run does not need are imported here, on the way out.
+
+    Args:
+        owns_process: it ends with this command line. Once it is interrupted, nothing interrupts the
+            ending: the interpreter's own would let a second signal choose the exit code.
     """
 
-    def __init__(self, argv: Sequence[str]) -> None:
+    def __init__(self, argv: Sequence[str], *, owns_process: bool = False) -> None:
+        self._owns_process = owns_process
         ours = argv[: argv.index("--")] if "--" in argv else argv
         self.as_json = "--json" in ours
         self.command = command_of([word for word in ours if not word.startswith("-")])
@@ -65,6 +71,12 @@ class Boundary:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        interrupted = isinstance(error, KeyboardInterrupt | click.Abort) or (
+            isinstance(error, SystemExit) and error.code == ExitCode.INTERRUPTED
+        )
+        if interrupted and self._owns_process:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
         if error is None or isinstance(error, SystemExit):
             return
         sys.exit(self._answer(error))

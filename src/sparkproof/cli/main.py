@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _end_in_order()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    with Boundary(argv):
+    with Boundary(argv, owns_process=arguments is None):
         instruction = os.environ.get(_COMPLETE)
         if instruction:
             from click.shell_completion import shell_complete  # noqa: PLC0415

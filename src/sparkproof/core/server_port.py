@@ -9,6 +9,8 @@ import msgspec
 
 ANSWER_LIMIT_BYTES = 16 << 20
 """What one answer may hold unless its question says otherwise."""
+NOTHING_LISTENS = "nothing listens on port"
+"""Begins the detail of a refusal by the machine itself: it is there, the server is not."""
 
 
 class Failure(StrEnum):

@@ -10,6 +10,7 @@ from sparkproof.core.results.ab import AbOutcome, AbPair, AbResult, Treatment
 from sparkproof.core.text import parting, shorten
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.ab import percent
+from sparkproof.gates.ab_death import dies_words
 from sparkproof.gates.ab_judge import quality_words, sound_control
 from sparkproof.gates.fingerprint import DRIFT_NATS
 from sparkproof.gates.pages import make_finding
@@ -18,10 +19,15 @@ _VERDICTS = {
     AbOutcome.NO_DIFFERENCE: Verdict.PASS,
     AbOutcome.HARMLESS: Verdict.PASS,
     AbOutcome.CORRUPTS: Verdict.FAIL,
+    AbOutcome.DIES: Verdict.FAIL,
     AbOutcome.INCONCLUSIVE: Verdict.INCONCLUSIVE,
 }
 _HIT_SHARE = 0.01
 _SHOWN = 40
+_AA_REMEDY = (
+    "the server answers one question in two ways: run sparkproof soak on it, and ask it again "
+    "without its newest feature"
+)
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 
 
@@ -80,10 +86,22 @@ def _findings(result: AbResult, treatment: Treatment, name: str) -> Iterator[Fin
         example = _example(result, treatment)
         yield make_finding(
             "ab/corrupts",
-            quality_words(treatment),
+            quality_words(treatment, result.plan),
             subject=name,
             where=example[0],
             what=example[1],
+            remedy=_AA_REMEDY if result.plan.aa else "",
+        )
+    death = treatment.death
+    if death is not None:
+        message = f"{name} died {dies_words(death, result.plan)}"
+        yield make_finding(
+            "ab/died",
+            message,
+            subject=name,
+            where=result.records,
+            what=death.said or death.seen,
+            remedy=death.remedy,
         )
     for rule, message in treatment.doubts:
         yield make_finding(rule, message, subject=name)
@@ -93,8 +111,6 @@ def _findings(result: AbResult, treatment: Treatment, name: str) -> Iterator[Fin
     if not result.plan.differ and print_ is not None and print_.mean_nats > DRIFT_NATS:
         message = f"{name} lies {print_.mean_nats:.2f} nats a token from the control"
         yield make_finding("ab/fingerprint-apart", message, subject=name)
-    if treatment.accuracy and not any(row.control for row in treatment.accuracy):
-        yield make_finding("ab/none-right", subject=name)
     seen, wanted = treatment.detectable, result.plan.detect
     if treatment.outcome in (AbOutcome.NO_DIFFERENCE, AbOutcome.HARMLESS) and (
         seen is None or seen > wanted * 1.005

@@ -1,8 +1,9 @@
 """What the pairs of an A/B run say: derived from the stored pairs alone, so it can be done again.
 
 One token that no rounding explains is enough for *corrupts*, as long as the control shows none
-against itself. Scores decide by the exact sign test of each cell, shared out over all cells and
-treatments, so that all of them together raise a false alarm in one run of twenty at most.
+against itself and is not the one that has nothing right. Scores decide by the exact sign test of
+each cell, shared out over all cells and treatments, so that all of them together raise a false
+alarm in one run of twenty at most.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from sparkproof.core.ab import DivergenceClass, Effect
+from sparkproof.core.observations.ab_run import AbDeath, AbPlan
 from sparkproof.core.results.ab import (
     AbOutcome,
     AbPair,
@@ -23,6 +25,7 @@ from sparkproof.core.results.ab import (
 )
 from sparkproof.gates.ab import BY_SCORES, alpha_of, percent
 from sparkproof.gates.ab_arms import change_of
+from sparkproof.gates.ab_death import dies_words
 from sparkproof.gates.ab_divergence import classify, count_classes, effect_of
 from sparkproof.gates.ab_speed import speed_changes, speed_doubts, speed_words
 from sparkproof.gates.ab_statistics import ALPHA, detectable_rate, mcnemar_p, paired_difference
@@ -86,11 +89,12 @@ def _treatment(result: AbResult, arm: int) -> Treatment:
     pairs = [pair for pair in result.pairs if pair.arm == arm]
     cells = cells_of(pairs)
     worst = min(cells, key=lambda c: c.p_value, default=None)
-    doubts = tuple(_doubts(result, arm, cells))
+    accuracy = tuple(_accuracy(pairs))
+    doubts = tuple(_doubts(result, arm, cells, accuracy))
     corrupted = len({p.task for p in pairs if _is(p, DivergenceClass.CORRUPTION)})
     treatment = Treatment(
         arm=arm,
-        outcome=_outcome(result, cells, corrupted, doubts),
+        outcome=AbOutcome.INCONCLUSIVE,
         doubts=doubts,
         prompts=min((c.pairs - c.failed for c in cells), default=0),
         corrupted=corrupted,
@@ -98,13 +102,25 @@ def _treatment(result: AbResult, arm: int) -> Treatment:
         if worst and worst.scored
         else None,
         cells=cells,
-        accuracy=tuple(_accuracy(pairs)),
+        accuracy=accuracy,
         speed=speed_changes(result, arm) if result.plan.speed else (),
         speed_doubts=speed_doubts(result, arm) if result.plan.speed else (),
         fingerprint=change_of(result.arms[0], result.arms[arm]),
+        death=_death_of(result, arm),
     )
-    seen = msgspec.structs.replace(treatment, detectable=_detectable(result, treatment))
+    seen = msgspec.structs.replace(
+        treatment,
+        outcome=_outcome(result, treatment),
+        detectable=_detectable(result, treatment),
+    )
     return msgspec.structs.replace(seen, sentence=_sentence(result, seen))
+
+
+def _death_of(result: AbResult, arm: int) -> AbDeath | None:
+    """The treatment's own; a server that is asked twice dies in both arms."""
+    if result.plan.aa:
+        return None
+    return next((death for death in result.deaths if death.arm == arm), None)
 
 
 def _is(pair: AbPair, kind: DivergenceClass) -> bool:
@@ -122,22 +138,29 @@ def by_tokens(result: AbResult, cells: Sequence[CellCounts]) -> bool:
     return told and not result.plan.differ and sound_control(result)
 
 
-def _outcome(
-    result: AbResult, cells: Sequence[CellCounts], corrupted: int, doubts: Sequence[_Doubt]
-) -> AbOutcome:
+def _outcome(result: AbResult, seen: Treatment) -> AbOutcome:
     alpha = alpha_of(len(result.plan.cells), len(result.plan.arms) - 1)
-    worse = any(cell.p_value <= alpha for cell in cells)
+    worse = any(cell.p_value <= alpha for cell in seen.cells)
     unsound = not sound_control(result)
     if unsound and result.plan.aa:
         return AbOutcome.INCONCLUSIVE
-    if worse or (corrupted and not unsound):
+    # of a control that is wrong everywhere, another token says nothing where the treatment is right
+    mended = none_right(seen.accuracy) and any(row.treatment for row in seen.accuracy)
+    if worse or (seen.corrupted and not unsound and not mended):
         return AbOutcome.CORRUPTS
-    if doubts or not cells:
+    if seen.death is not None:
+        return AbOutcome.DIES
+    if seen.doubts or not seen.cells:
         return AbOutcome.INCONCLUSIVE
-    apart = sum(c.pairs - c.failed - c.of(DivergenceClass.IDENTICAL) for c in cells)
+    apart = sum(c.pairs - c.failed - c.of(DivergenceClass.IDENTICAL) for c in seen.cells)
     if result.plan.differ:
-        apart = sum(c.broke + c.mended for c in cells)
+        apart = sum(c.broke + c.mended for c in seen.cells)
     return AbOutcome.HARMLESS if apart else AbOutcome.NO_DIFFERENCE
+
+
+def none_right(accuracy: Sequence[Accuracy]) -> bool:
+    """Tasks were scored, and the control has not one of them right."""
+    return bool(accuracy) and not any(row.control for row in accuracy)
 
 
 def _detectable(result: AbResult, treatment: Treatment) -> float | None:
@@ -153,13 +176,12 @@ def _detectable(result: AbResult, treatment: Treatment) -> float | None:
     return detectable_rate(treatment.prompts, plan.power, alpha, min(noise, 0.99))
 
 
-def _doubts(result: AbResult, arm: int, cells: Sequence[CellCounts]) -> Iterator[_Doubt]:
+def _doubts(
+    result: AbResult, arm: int, cells: Sequence[CellCounts], accuracy: Sequence[Accuracy]
+) -> Iterator[_Doubt]:
     """What keeps anybody from saying that nothing is wrong."""
     plan, name = result.plan, result.plan.arms[arm]
-    if not sound_control(result):
-        bad = sum(cell.of(DivergenceClass.CORRUPTION) for cell in result.noise)
-        asked = sum(cell.pairs for cell in result.noise)
-        yield "ab/unsound-control", f"the control contradicts itself in {bad} of {asked} answers"
+    yield from _control_doubts(result, accuracy)
     if failed := sum(cell.failed for cell in cells):
         why = next(p.failed for p in result.pairs if p.arm == arm and p.failed)
         yield "ab/failed-requests", f"{failed} answers of a pair did not come back whole: {why}"
@@ -168,7 +190,9 @@ def _doubts(result: AbResult, arm: int, cells: Sequence[CellCounts]) -> Iterator
             yield "ab/restarted", f"{result.plan.arms[other]} was restarted while it was asked"
     wanted = plan.prompts * len(plan.cells)
     if (pairs := sum(cell.pairs for cell in cells)) < _FEW_SHARE * wanted:
-        yield "ab/few-pairs", f"{pairs} of {wanted} answers of {name} have a partner"
+        lost = next((p for p in result.passes if p.failed and p.arm in (0, arm)), None)
+        why = f"; the {plan.arms[lost.arm]} failed: {lost.fault}" if lost and lost.fault else ""
+        yield "ab/few-pairs", f"{pairs} of {wanted} answers of {name} have a partner{why}"
     mute = sum(p.divergence is not None and p.divergence.at >= 0 and _mute(p) for p in result.pairs)
     unknown = [
         p
@@ -183,6 +207,25 @@ def _doubts(result: AbResult, arm: int, cells: Sequence[CellCounts]) -> Iterator
         yield "ab/unexplained", message
     if plan.differ and not any(cell.scored for cell in cells):
         yield "ab/no-scores", "no task has a score, and the checkpoints are meant to differ"
+
+
+def _control_doubts(result: AbResult, accuracy: Sequence[Accuracy]) -> Iterator[_Doubt]:
+    """Why the control is none."""
+    if not sound_control(result):
+        bad = sum(cell.of(DivergenceClass.CORRUPTION) for cell in result.noise)
+        asked = sum(cell.pairs for cell in result.noise)
+        yield "ab/unsound-control", f"the control contradicts itself in {bad} of {asked} answers"
+    dead = next((death for death in result.deaths if death.arm == 0), None)
+    if dead is not None:
+        yield "ab/control-died", f"the control died {dies_words(dead, result.plan)}"
+    if none_right(accuracy):
+        scored = sum(row.scored for row in accuracy)
+        right = sum(row.treatment for row in accuracy)
+        both = f", the treatment has {right}" if right else ", nor has the treatment"
+        yield (
+            "ab/none-right",
+            f"the control has none of {scored} scored answers right{both}",
+        )
 
 
 def _mute(pair: AbPair) -> bool:
@@ -212,16 +255,18 @@ def _accuracy(pairs: Sequence[AbPair]) -> Iterator[Accuracy]:
 
 def _sentence(result: AbResult, treatment: Treatment) -> str:
     """``faster by 27 % at 8, no corruption seen, could have seen 1 %``."""
-    quality = quality_words(treatment)
-    if not result.plan.speed:
+    quality = quality_words(treatment, result.plan)
+    if not result.plan.speed or treatment.outcome is AbOutcome.DIES:
         return quality
     if treatment.speed_doubts:
         return f"{quality}; speed inconclusive ({treatment.speed_doubts[0]})"
     return ", ".join(filter(None, (speed_words(result, treatment), quality)))
 
 
-def quality_words(treatment: Treatment) -> str:
+def quality_words(treatment: Treatment, plan: AbPlan) -> str:
     """``no difference seen, could have seen 1 %``."""
+    if treatment.death is not None and treatment.outcome is AbOutcome.DIES:
+        return f"dies {dies_words(treatment.death, plan)}"
     return _QUALITY[treatment.outcome](treatment)
 
 

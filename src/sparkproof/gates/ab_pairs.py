@@ -67,7 +67,7 @@ def _pair(
         cell=second.cell,
         round=plan.round_of(first.task),
         divergence=apart,
-        failed=_fault(bad) if bad else "",
+        failed=fault_words(bad) if bad else "",
         first=scores[0],
         second=scores[1],
         first_text="" if same else _shown(first),
@@ -93,7 +93,8 @@ def _divergence(first: AbAnswer, second: AbAnswer) -> Divergence:
     return Divergence(kind=DivergenceClass.UNKNOWN, at=0, why="no token ids, other texts")
 
 
-def _fault(answer: AbAnswer) -> str:
+def fault_words(answer: AbAnswer) -> str:
+    """Why an answer is not whole."""
     what = answer.detail or answer.failure.value or f"status {answer.status}"
     return shorten(f"{answer.status} {what}" if answer.status else what, _SHOWN)
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from sparkproof.adapters.files import read_file
-from sparkproof.adapters.journal import Journal, find_journal, read_head, records_folder
+from sparkproof.adapters.journal import Journal, find_journal, records_folder
+from sparkproof.adapters.restart import Restart
 from sparkproof.adapters.scorer_program import refuse_scorer
 from sparkproof.adapters.server import Server, key_of
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.ab import Task
 from sparkproof.core.digest import digest
-from sparkproof.core.errors import FormatError, UsageError
-from sparkproof.core.observations.ab_run import AbCell, AbPlan
+from sparkproof.core.errors import UsageError
+from sparkproof.core.observations.ab_run import AbPlan
 from sparkproof.core.report import Report
 from sparkproof.core.results.ab import AbArm, AbResult
 from sparkproof.core.server_port import ServerPort
@@ -31,55 +31,21 @@ from sparkproof.gates.ab import (
     order_of,
     plan_words,
     prompt_text,
-    refuse_differences,
     wanted_prompts,
 )
 from sparkproof.gates.ab_arms import refusals
 from sparkproof.gates.ab_judge import derive
 from sparkproof.gates.ab_pairs import make_pairs
-from sparkproof.gates.ab_statistics import ALPHA, POWER
-from sparkproof.gates.ab_task_file import parse_tasks
+from sparkproof.gates.ab_statistics import ALPHA
 from sparkproof.gates.ab_tasks import TASK_SET, Form, bundled_tasks, set_digest
+from sparkproof.usecases.ab_alive import Vital
 from sparkproof.usecases.ab_arms import ArmRef, brought_up, look_at, refuse_same
 from sparkproof.usecases.ab_cause import attribute, with_identities
 from sparkproof.usecases.ab_report import report_ab
 from sparkproof.usecases.ab_run import AbRun, Say
-from sparkproof.usecases.ab_scoring import OWN, scorer_of
+from sparkproof.usecases.ab_scoring import scorer_of
+from sparkproof.usecases.ab_wish import AbWish, plan_in, read_tasks, refuse_arms
 from sparkproof.usecases.live import Session, keep
-
-_MAX_TASKS_BYTES = 256 << 20
-_MAX_PROMPTS = 100_000
-
-
-class AbWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the user wants to know.
-
-    Attributes:
-        tasks: a file of their own tasks; "" for the bundled set.
-        scorer_command: scores those of them that name no scorer.
-        prompts: how many; 0 for as many as `detect` and `power` need.
-        box: the machine both arms run on.
-        wait_s: for a server that a command brings up.
-        resume: a journal to go on with: its path, its name, or ``latest``.
-        records: the folder of journals.
-    """
-
-    cells: tuple[AbCell, ...]
-    model: str = ""
-    tasks: str = ""
-    scorer_command: str = ""
-    detect: float = 0.01
-    power: float = POWER
-    prompts: int = 0
-    rounds: int = 3
-    speed: bool = True
-    aa: bool = False
-    differ: tuple[str, ...] = ()
-    box: str = ""
-    timeout_s: float = 600.0
-    wait_s: float = 900.0
-    resume: str = ""
-    records: Path | None = None
 
 
 def ab(
@@ -117,37 +83,6 @@ def ab(
     return keep(report_ab(attribute(derive(result))), store, inputs)
 
 
-def refuse_arms(arms: Sequence[ArmRef], wish: AbWish) -> None:
-    """Raise where the arms make no comparison.
-
-    Raises:
-        UsageError: no treatment, commands for some arms only, rounds or prompts that are none.
-    """
-    refuse_differences(wish.differ)
-    if wish.aa and len(arms) > 1 and len({arm.address for arm in arms}) > 2:
-        raise UsageError(
-            "--aa asks one server, or two that are the same", hint="leave out --aa or a server"
-        )
-    if len(arms) < 2 and not wish.aa:
-        raise UsageError(
-            "nothing to compare with: name a control and a treatment",
-            hint="--aa asks one server twice",
-        )
-    commands = sum(bool(arm.restart) for arm in arms)
-    if commands and commands != len(arms):
-        raise UsageError(
-            "either every arm has a command that brings it up, or none has",
-            hint="--restart-control CMD --restart-treatment CMD",
-        )
-    if wish.timeout_s <= 0:
-        raise UsageError("--timeout is above 0", hint="leave it out for the default")
-    if wish.rounds < 1 or not 0 <= wish.prompts <= _MAX_PROMPTS:
-        raise UsageError(
-            f"rounds are at least 1, prompts at most {_MAX_PROMPTS}",
-            hint="leave both out for the defaults",
-        )
-
-
 class AbWork:
     """The run with its arms; has, from the first look on, a result to be judged."""
 
@@ -167,12 +102,13 @@ class AbWork:
     async def go(self, given: Sequence[ServerPort]) -> None:
         """Everything, in order."""
         async with _open([arm.address for arm in self.arms], given) as ports:
+            vital = Vital(ports, self.arms, self._wish.last_words_s)
             if self._one_url:
-                await self._in_turn(ports)
+                await self._in_turn(ports, vital)
             else:
-                await self._interleaved(ports)
+                await self._interleaved(ports, vital)
 
-    async def _interleaved(self, ports: list[ServerPort]) -> None:
+    async def _interleaved(self, ports: list[ServerPort], vital: Vital) -> None:
         for port, name in zip(ports, self._names, strict=True):
             self._seen.append(await look_at(port, name, self._wish.model))
         for port, arm in zip(ports[1:], self._seen[1:], strict=True):
@@ -184,25 +120,42 @@ class AbWork:
         run = self._ready()
         for number, port in enumerate(ports):
             await run.warm_up(port, number, self._seen[number].model)
+            await self._look(vital, number)
         await run.noise(ports[0], self._seen[0].model)
         for number, batch, place in order_of(run.plan):
             if 0 in run.dead or len(run.dead) == len(ports) - 1:
-                return
+                break
             await run.round(ports[place], self._seen[place].model, place, batch, number)
+            if run.faults[place]:
+                await self._look(vital, place, batch)
+        for place in range(len(ports)):
+            await self._look(vital, place)
 
-    async def _in_turn(self, ports: list[ServerPort]) -> None:
+    async def _in_turn(self, ports: list[ServerPort], vital: Vital) -> None:
         """One arm after the other; each is brought up, asked everything, and taken down."""
         for number, port in enumerate(ports):
             self._say(f"bringing up the {self._names[number]}")
-            async with brought_up(port, self.arms[number].restart, self._wish.wait_s):
+            command = self.arms[number].restart
+            async with brought_up(port, command, self._wish.wait_s) as process:
                 self._seen.append(await look_at(port, self._names[number], self._wish.model))
                 if number == 0:
                     await self._prepare(port)
-                elif not self._may_go_on(self._seen[number:]):
+                elif not self._may_go_on(self._seen[number:]) or 0 in self._ready().dead:
                     continue
-                await self._whole_arm(port, number)
+                await self._whole_arm(vital, port, number, process)
 
-    async def _whole_arm(self, port: ServerPort, number: int) -> None:
+    async def _look(
+        self, vital: Vital, number: int, batch: int = 0, process: Restart | None = None
+    ) -> None:
+        """Whether an arm lives, after it was asked at a batch size or at none."""
+        run = self._ready()
+        cells = run.plan.cells
+        cell = next((n for n, cell in enumerate(cells) if cell.batch == batch), -1)
+        await vital.look(run, self._seen, number, cell=cell, process=process)
+
+    async def _whole_arm(
+        self, vital: Vital, port: ServerPort, number: int, process: Restart
+    ) -> None:
         run, model = self._ready(), self._seen[number].model
         await run.warm_up(port, number, model)
         if number == 0:
@@ -210,6 +163,9 @@ class AbWork:
         for at, batch, arm in order_of(run.plan):
             if arm == number:
                 await run.round(port, model, arm, batch, at)
+                if run.faults[arm]:
+                    await self._look(vital, number, batch, process)
+        await self._look(vital, number, process=process)
 
     def _ready(self) -> AbRun:
         assert self.run is not None
@@ -291,7 +247,7 @@ class AbWork:
         if not self._wish.resume:
             return Journal.create(folder, "ab", plan)
         path = find_journal(folder, "ab", self._wish.resume)
-        old = _plan_in(path)
+        old = plan_in(path)
         if msgspec.structs.replace(plan, nonce=old.nonce) != old:
             raise UsageError(
                 f"{path.name} was begun with another plan",
@@ -315,31 +271,13 @@ class AbWork:
             refusals=self._refusals,
             passes=tuple(run.passes),
             pairs=make_pairs(run.plan, self._tasks, run.answers.get, score),
+            deaths=tuple(run.deaths),
             records=journal.path.name,
             records_digest=_digest_of(journal.path),
             answered=sum(answer.ok for answer in run.answers.all()),
             resumed_after=run.resumed_after,
             interrupted=self.interrupted,
         )
-
-
-def _plan_in(path: Path) -> AbPlan:
-    """The plan that records were begun with.
-
-    Raises:
-        UsageError: they are another command's.
-        FormatError: it is no plan of ours, or another version's.
-    """
-    head = read_head(path)
-    if head.command != "ab":
-        raise UsageError(
-            f"{path.name} holds records of {head.command}, not of ab",
-            hint=f"`sparkproof {head.command}` goes on with them",
-        )
-    try:
-        return msgspec.json.decode(head.plan, type=AbPlan)
-    except msgspec.DecodeError as error:
-        raise FormatError(f"no plan of ab in it: {error}", where=path.name, line=1) from error
 
 
 def _digest_of(path: Path) -> str:
@@ -361,14 +299,3 @@ async def _open(
             server = Server(address, key=key_of())
             ports.append(await stack.enter_async_context(server))
         yield ports
-
-
-def read_tasks(wish: AbWish) -> tuple[Task, ...]:
-    """The user's own tasks.
-
-    Raises:
-        FormatError, UnreachableError: no tasks in the file.
-    """
-    data = read_file(Path(wish.tasks), _MAX_TASKS_BYTES)
-    own = OWN if wish.scorer_command else ""
-    return parse_tasks(data.splitlines(), Path(wish.tasks).name, own_scorer=own)

@@ -32,11 +32,13 @@ class ArmRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         address: of its server.
         deployment: what is being served there, for the attribution.
         restart: the command that brings it up; "" for a server that is there.
+        log: what it logs to: a file, ``container:NAME`` or ``unit:NAME``.
     """
 
     address: str
     deployment: Deployment | None = None
     restart: str = ""
+    log: str = ""
 
 
 async def look_at(port: ServerPort, name: str, wanted: str) -> AbArm:
@@ -47,7 +49,9 @@ async def look_at(port: ServerPort, name: str, wanted: str) -> AbArm:
         UsageError: the model that is wanted is not served.
     """
     snapshot = await take_snapshot(port)
-    model = refuse_model([m.name for m in snapshot.models], wanted, snapshot.unknowns)
+    model = refuse_model(
+        [m.name for m in snapshot.models], wanted, snapshot.unknowns, f"the {name}"
+    )
     session = Session(port)
     for label, text in PROMPTS.items():
         await session.ask(raw_ask(f"fingerprint/{label}", model, text, 1, prompt_logprobs=0))
@@ -108,8 +112,8 @@ async def refuse_same(control: ServerPort, arm: AbArm, other: ServerPort, treatm
 
 
 @asynccontextmanager
-async def brought_up(port: ServerPort, command: str, wait_s: float) -> AsyncIterator[None]:
-    """The server as the command brings it up, for as long as the block lasts.
+async def brought_up(port: ServerPort, command: str, wait_s: float) -> AsyncIterator[Restart]:
+    """The command, and the server as the command brings it up, for as long as the block lasts.
 
     Raises:
         UnreachableError: the command failed, or no other server is there within the time.
@@ -117,10 +121,13 @@ async def brought_up(port: ServerPort, command: str, wait_s: float) -> AsyncIter
     before = await _start_of(port)
     restart = Restart(command)
     restart.start()
+    keeping = asyncio.create_task(restart.keep_small())
     try:
         await _await_other(port, restart, before, wait_s)
-        yield
+        restart.stayed = not restart.returned
+        yield restart
     finally:
+        keeping.cancel()
         await restart.stop()
 
 

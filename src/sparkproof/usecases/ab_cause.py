@@ -19,6 +19,7 @@ from sparkproof.usecases.bench_identities import derived_identities, stated_iden
 
 _UNMOVED = ", and no speed beyond the spread of the rounds"
 _SAID = frozenset({AbOutcome.NO_DIFFERENCE, AbOutcome.HARMLESS})
+_WRONG = frozenset({AbOutcome.CORRUPTS, AbOutcome.DIES})
 
 
 def with_identities(result: AbResult, arms: Sequence[ArmRef], box: str) -> AbResult:
@@ -53,7 +54,7 @@ def _attributed(result: AbResult, treatment: Treatment) -> Treatment:
     if result.plan.aa:
         return treatment
     faster = not treatment.speed_doubts and any(change.beyond for change in treatment.speed)
-    if treatment.outcome is not AbOutcome.CORRUPTS and not faster:
+    if treatment.outcome not in _WRONG and not faster:
         if treatment.outcome not in _SAID:
             return treatment
         return msgspec.structs.replace(

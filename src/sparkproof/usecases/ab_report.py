@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from sparkproof.core.finding import worst_first
 from sparkproof.core.report import Report
-from sparkproof.core.results.ab import AbResult
+from sparkproof.core.results.ab import AbOutcome, AbResult
 from sparkproof.core.results.compare import Relation
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.gates.ab_findings import judge_ab
+from sparkproof.gates.ab_judge import none_right
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.live import subject_of
+
+_RULES = {AbOutcome.CORRUPTS: "ab/corrupts", AbOutcome.DIES: "ab/died"}
 
 
 def report_ab(result: AbResult) -> Report[AbResult]:
@@ -66,8 +69,14 @@ def _next_steps(result: AbResult, verdict: Verdict) -> tuple[str, ...]:
     if result.interrupted:
         return (f"the same command with --resume {result.records}",)
     steps = [step for item in result.treatments for step in item.experiments]
-    if verdict is Verdict.FAIL:
-        steps.append("sparkproof explain ab/corrupts")
+    steps += [
+        f"sparkproof explain {_RULES[t.outcome]}" for t in result.treatments if t.outcome in _RULES
+    ]
+    if any(t.death and not t.death.said for t in result.treatments):
+        steps.append("sparkproof log FILE")
+    if any(none_right(t.accuracy) for t in result.treatments):
+        steps.append(f"sparkproof smoke {result.arms[0].snapshot.address}")
     if verdict is Verdict.PASS and not result.plan.aa and len(result.arms) > 1:
-        steps.append(f"sparkproof soak {result.arms[1].snapshot.address}")
+        soak = f"sparkproof soak {result.arms[1].snapshot.address}"
+        steps.append(f"bring the treatment up again, then {soak}" if result.plan.one_url else soak)
     return tuple(dict.fromkeys(steps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -15,19 +16,21 @@ from sparkproof.adapters.clock import timestamp
 from sparkproof.adapters.journal import Journal
 from sparkproof.core.ab import Task
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.ab_run import AbAnswer, AbPass, AbPlan, AbRecord
+from sparkproof.core.observations.ab_run import AbAnswer, AbDeath, AbPass, AbPlan, AbRecord
 from sparkproof.core.observations.exchange import StreamReading
 from sparkproof.core.observations.load_run import RequestRecord
 from sparkproof.core.observations.server_snapshot import between
 from sparkproof.core.server_port import Failure, Reply, ServerPort
 from sparkproof.formats.openai_answer import error_message
 from sparkproof.gates.ab import ab_ask
+from sparkproof.gates.ab_pairs import fault_words
 from sparkproof.load.metrics import decode_tokens_per_s
 from sparkproof.load.observe import read_stream, without_text
 from sparkproof.load.token_stream import read_tokens
 from sparkproof.usecases.live import Session
 
 _DEAD_AFTER = 5
+_KEPT_FAULTS = 40
 _US = 1e6
 Say = Callable[[str], None]
 Key = tuple[int, int, int, bool]
@@ -84,23 +87,41 @@ class AbRun:
         self._say = say
         self.answers = Answers()
         self.passes: list[AbPass] = []
+        self.deaths: list[AbDeath] = []
         self.dead: set[int] = set()
+        self.faults: dict[int, list[str]] = {arm: [] for arm in range(len(plan.arms))}
         self._refused = dict.fromkeys(range(len(plan.arms)), 0)
         for record in journal.records(AbRecord):
             if not _planned(record, plan):
                 raise FormatError("a record of what was never planned", where=journal.path.name)
             if isinstance(record, AbPass):
                 self.passes.append(record)
+            elif isinstance(record, AbDeath):
+                self.deaths.append(record)
             elif record.ok:
                 self.answers.add(record)
+        self._answered = Counter(answer.arm for answer in self.answers.all())
         self.resumed_after = len(self.answers)
+
+    def died(self, death: AbDeath) -> None:
+        """Write a death down; nothing more is asked of that arm."""
+        self.deaths.append(death)
+        self.dead.add(death.arm)
+        self._journal.append(death)
+        self._journal.sync()
+
+    def answered(self, arm: int) -> int:
+        """Whole answers of one arm."""
+        return self._answered[arm]
 
     async def warm_up(self, port: ServerPort, arm: int, model: str) -> None:
         """The first tasks once each, unrecorded: a first request pays for what is compiled."""
         kinds = {bool(task.messages): task for task in reversed(self._tasks)}
         for place, task in enumerate(kinds.values()):
             salt = f"{self.plan.nonce}-warm-{arm}-{place}-{time.time_ns():x}"
-            await port.send(ab_ask(task, model, salt, self._timeout_s))
+            reply = await port.send(ab_ask(task, model, salt, self._timeout_s))
+            if not reply.ok:
+                self.faults[arm].append(reply.detail or error_message(reply.body))
 
     async def noise(self, port: ServerPort, model: str) -> None:
         """The control alone, for what it differs from itself by."""
@@ -147,6 +168,7 @@ class AbRun:
             health=watch.health(),
             asked=len(found),
             failed=sum(not answer.ok for answer in found),
+            fault=next((fault_words(answer) for answer in found if not answer.ok), ""),
             window=between(before, after) if before and after else None,
             start_s=after.start_s if after else None,
             ttft_s=_median(a.ttft_s for a in found),
@@ -176,7 +198,7 @@ class AbRun:
                 found.append(answer)
                 self.answers.add(answer)
                 self._journal.append(answer)
-                self._refused[arm] = 0 if answer.ok else self._refused[arm] + 1
+                self._count(arm, answer)
                 if self._refused[arm] >= _DEAD_AFTER:
                     self.dead.add(arm)
                     return
@@ -184,9 +206,17 @@ class AbRun:
         await asyncio.gather(*(stream() for _ in range(cell.batch)))
         return found
 
+    def _count(self, arm: int, answer: AbAnswer) -> None:
+        self._answered[arm] += answer.ok
+        self._refused[arm] = 0 if answer.ok else self._refused[arm] + 1
+        if not answer.ok and len(self.faults[arm]) < _KEPT_FAULTS:
+            self.faults[arm].append(answer.detail or answer.failure.value)
+
 
 def _planned(record: AbRecord, plan: AbPlan) -> bool:
     """Whether its places are some of the plan's."""
+    if isinstance(record, AbDeath):
+        return 0 <= record.arm < len(plan.arms) and -1 <= record.cell < len(plan.cells)
     place = record.round if isinstance(record, AbPass) else record.task
     places = plan.rounds if isinstance(record, AbPass) else plan.prompts
     known = 0 <= record.arm < len(plan.arms) and 0 <= record.cell < len(plan.cells)

@@ -10,10 +10,13 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
+from sparkproof.core.text import shorten
 from sparkproof.core.unknown import Unknown
 from sparkproof.recipe.vllm_args import parse_serve_args
 from sparkproof.usecases.log import read_boots
 
+_NAMES, _NAME = 8, 80
+"""Names that a message shows, and characters of each."""
 _EXACT = re.compile(r"(?:[a-z]+:)?vllm(?:\[[^]]*\])?\s*==\s*([^\s;,]+)\Z")
 _WHEEL = re.compile(r"(?:.*/)?vllm-([^-/]+)-.*\.whl\Z")
 
@@ -100,14 +103,20 @@ def _drafted(boot: BootLog) -> int:
     return int(found[1]) if found else 0
 
 
-def refuse_model(served: Sequence[str], wanted: str, unknowns: Sequence[Unknown] = ()) -> str:
+def refuse_model(
+    served: Sequence[str],
+    wanted: str,
+    unknowns: Sequence[Unknown] = (),
+    who: str = "the server",
+) -> str:
     """The name to use: the one asked for, else the first that is served.
 
     Args:
         unknowns: of the snapshot, which say what stood in the place of a list.
+        who: lists them, for the message.
 
     Raises:
-        UsageError: what was asked for can be no name.
+        UsageError: what was asked for can be no name, or is none of those that are served.
         UnreachableError: nothing is served, and no name was given.
     """
     if not wanted.isprintable():
@@ -115,11 +124,18 @@ def refuse_model(served: Sequence[str], wanted: str, unknowns: Sequence[Unknown]
             "--model holds characters that no name can have",
             hint="leave it out for the first that the server names",
         )
+    if wanted and served and wanted not in served:
+        shown = ", ".join(shorten(name, _NAME) for name in served[:_NAMES])
+        more = f" and {len(served) - _NAMES} more" if len(served) > _NAMES else ""
+        raise UsageError(
+            f"`{shorten(wanted, _NAME)}` is not served; {who} has {shown}{more}",
+            hint="--model takes one of them; without it the first is asked",
+        )
     if wanted or served:
         return wanted or served[0]
     usual = "it may be no vLLM, or still loading"
     why = next((f"{u.where}: {u.why}" for u in unknowns if u.topic == "models"), usual)
     raise UnreachableError(
-        f"the server lists no model: {why}",
+        f"{who} lists no model: {why}",
         hint="ask /v1/models by hand, or name one with --model",
     )

@@ -260,7 +260,8 @@ class _Chain:
         # The control may serve its model under another name; each arm's first one is the usual.
         first = next((model.name for model in self.snapshot.models), "")
         wanted = "" if self._model == first else self._model
-        treatment = ArmRef(self._request.address, self._deployment)
+        log = self._request.log.removeprefix("-")  # what is piped in can't be followed
+        treatment = ArmRef(self._request.address, self._deployment, log=log)
         report = ab(
             (ArmRef(self._request.control), treatment),
             wish_ab(wanted, quick=self._request.quick),

@@ -9,7 +9,7 @@ from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.gates.ab import make_cells
 from sparkproof.gates.soak_plan import Wishes
 from sparkproof.load.schedule import make_plan
-from sparkproof.usecases.ab import AbWish
+from sparkproof.usecases.ab_wish import AbWish
 
 _DEPTH, _OUTPUT, _STREAMS = 1024, 128, 8
 _QUICK_DEPTH, _QUICK_OUTPUT, _QUICK_STREAMS = 256, 32, 4

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
-from sparkproof.adapters.log_sources import open_log
-from sparkproof.adapters.log_tail import LogTail
 from sparkproof.adapters.server_process import find_server, look_at, name_of
-from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.errors import UsageError
 from sparkproof.core.observations.soak_run import WatchRecord
-from sparkproof.core.results.log import Cause
 from sparkproof.core.results.soak import LogSeen, ProcessSeen
 from sparkproof.core.server_port import Ask, ServerPort
 from sparkproof.usecases.live import Session
-from sparkproof.usecases.log import read_boots, view_boot
+from sparkproof.usecases.log_cause import cause_in, tail_of
 
 _LONGEST_PAUSE_S = 5.0
 _STRETCH = 60.0
@@ -36,7 +32,7 @@ class Watch:
         self.pid = pid or find_server(port.name)
         self._name = name_of(self.pid)
         self._log = log
-        self._tail = _tail_of(log)
+        self._tail = tail_of(log)
         self.gone = False
 
     async def look(self) -> WatchRecord:
@@ -87,7 +83,7 @@ class Watch:
         tail = self._tail
         name = tail.name if tail else self._log
         cause, saw = (
-            _cause(self._log, tail.line_at_start() if tail else 0) if failed else (None, "")
+            cause_in(self._log, tail.line_at_start() if tail else 0) if failed else (None, "")
         )
         return LogSeen(
             name=name,
@@ -98,33 +94,3 @@ class Watch:
             cause=cause,
             saw=saw,
         )
-
-
-def _tail_of(log: str) -> LogTail | None:
-    """A file is followed; a container's or unit's log is read once, if anything fails.
-
-    Raises:
-        UsageError, UnreachableError: there is no such log, which is told before anything is asked.
-    """
-    kind, colon, _ = log.partition(":")
-    if not log:
-        return None
-    if colon and kind in ("container", "unit"):
-        open_log(log)
-        return None
-    if log == "-":
-        raise UsageError("standard input can't be followed beside a soak", hint="--log FILE")
-    return LogTail(Path(log))
-
-
-def _cause(log: str, after_line: int) -> tuple[Cause | None, str]:
-    """The cause that the last boot's log names in lines after one, and its first error."""
-    try:
-        reading = read_boots(open_log(log))
-    except (FormatError, UnreachableError):
-        return None, ""
-    diagnosis = view_boot(reading.boots[-1], reading.where).diagnosis
-    named = ([diagnosis.cause] if diagnosis.cause else []) + list(diagnosis.kinds)
-    new = (c for c in named if any(e.line > after_line for e in c.evidence))
-    saw = diagnosis.saw if diagnosis.saw_line > after_line else ""
-    return next(new, None), saw[:240]

@@ -59,6 +59,12 @@ class Share(click.types.FloatParamType):
 @click.option(
     "--treatment-deployment", multiple=True, type=_FILE, help="What each treatment is, in order."
 )
+@click.option(
+    "--treatment-log",
+    multiple=True,
+    metavar="SOURCE",
+    help="What each treatment logs to, in order: says why it died.",
+)
 @click.option("--box", default="", metavar="NAME", help="The machine that all arms run on.")
 @click.option("--model", default="", help="Served name to use; default: the first listed.")
 @click.option(
@@ -99,7 +105,8 @@ def command(
     from sparkproof.gates.ab import make_cells  # noqa: PLC0415
     from sparkproof.render.ab_text import render_ab  # noqa: PLC0415
     from sparkproof.render.lines import line  # noqa: PLC0415
-    from sparkproof.usecases.ab import AbWish, ab  # noqa: PLC0415
+    from sparkproof.usecases.ab import ab  # noqa: PLC0415
+    from sparkproof.usecases.ab_wish import AbWish  # noqa: PLC0415
 
     arms = _arms(more)
     wish = AbWish(
@@ -148,14 +155,13 @@ def _arms(more: dict[str, Any]) -> list[ArmRef]:
     else:
         commands = ("",) * len(servers)
     stated = [more["control_deployment"], *more["treatment_deployment"]]
-    if len(stated) > max(2, len(servers)):
-        raise UsageError("more deployments than arms", hint="one for the control, one a treatment")
+    logs = ["", *more["treatment_log"]]
+    if max(len(stated), len(logs)) > max(2, len(servers)):
+        raise UsageError("more deployments or logs than arms", hint="one for each treatment")
     files = [read_deployment(path) if path else None for path in stated]
-    files += [None] * (len(servers) - len(files))
-    return [
-        ArmRef(server, deployment, command)
-        for server, deployment, command in zip(servers, files, commands, strict=False)
-    ]
+    files += [None] * len(servers)
+    logs += [""] * len(servers)
+    return [ArmRef(*parts) for parts in zip(servers, files, commands, logs, strict=False)]
 
 
 def _write_page(path: Path | None, report: Report[AbResult]) -> None:

@@ -130,6 +130,7 @@ class AbPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Attributes:
         partial: a resumed run asked only what was missing, so its speed is none.
         asked, failed: requests.
+        fault: what the first of the failed ones came to.
         ttft_s, decode_tokens_per_s: medians over its requests.
         output_tokens_per_s: of all streams together.
         start_s: when the process that answered had started, by its metrics.
@@ -144,6 +145,7 @@ class AbPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     partial: bool = False
     asked: int = 0
     failed: int = 0
+    fault: str = ""
     window: Window | None = None
     start_s: float | None = None
     ttft_s: float | None = None
@@ -151,4 +153,27 @@ class AbPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     output_tokens_per_s: float | None = None
 
 
-AbRecord = AbAnswer | AbPass
+class AbDeath(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="death"):
+    """A server that answered before and is shown to be gone.
+
+    Attributes:
+        arm: 0 for the control.
+        cell: index into the plan's cells, what was asked when it was noticed; -1 for the first
+            look at the arms, and for the last.
+        answered: whole answers that it had given by then.
+        seen: what shows it.
+        control: what the control did at that moment; "" where it is the control's own death.
+        said: the cause that its log names, or its first error; "" without a log.
+        remedy: the log's, "" for none.
+    """
+
+    arm: int
+    cell: int = -1
+    answered: int = 0
+    seen: str = ""
+    control: str = ""
+    said: str = ""
+    remedy: str = ""
+
+
+AbRecord = AbAnswer | AbPass | AbDeath

@@ -8,7 +8,7 @@ import msgspec
 
 from sparkproof.core.ab import ClassShare, Divergence, DivergenceClass, Interval, Score, SpeedRatio
 from sparkproof.core.identities import Identities
-from sparkproof.core.observations.ab_run import AbPass, AbPlan
+from sparkproof.core.observations.ab_run import AbDeath, AbPass, AbPlan
 from sparkproof.core.observations.fingerprint import Fingerprint, FingerprintChange
 from sparkproof.core.observations.server_snapshot import ServerSnapshot
 from sparkproof.core.results.compare import Relation
@@ -20,6 +20,7 @@ class AbOutcome(StrEnum):
     NO_DIFFERENCE = "no-difference"
     HARMLESS = "differs-harmlessly"
     CORRUPTS = "corrupts"
+    DIES = "dies"
     INCONCLUSIVE = "inconclusive"
 
 
@@ -136,6 +137,7 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         cells: that were compared.
         speed_doubts: why its speed is no measurement.
         fingerprint: how far its log-probabilities lie from the control's.
+        death: it died of what it was asked, while the control lived.
         relation, reason, experiments: what may be said about the cause.
     """
 
@@ -152,6 +154,7 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     speed: tuple[SpeedChange, ...] = ()
     speed_doubts: tuple[str, ...] = ()
     fingerprint: FingerprintChange | None = None
+    death: AbDeath | None = None
     relation: Relation | None = None
     reason: str = ""
     experiments: tuple[str, ...] = ()
@@ -162,6 +165,7 @@ class AbResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         refusals: (rule, message) of why it was not run: another tokenizer, another checkpoint.
+        deaths: arms that died meanwhile, in that order.
         noise: how the control fell out against itself; `pairs` with arm 0 stand behind it.
         records: name of the file that holds every answer; `records_digest` of its content.
         answered: answers that came back whole.
@@ -174,6 +178,7 @@ class AbResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     refusals: tuple[tuple[str, str], ...] = ()
     passes: tuple[AbPass, ...] = ()
     pairs: tuple[AbPair, ...] = ()
+    deaths: tuple[AbDeath, ...] = ()
     noise: tuple[CellCounts, ...] = ()
     treatments: tuple[Treatment, ...] = ()
     records: str = ""
