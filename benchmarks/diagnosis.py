@@ -3,11 +3,16 @@
     python benchmarks/diagnosis.py [--minefield PROGRAM] [--sparkrun PYTHON] [HEALTHY_LOG ...]
 
 Inputs: the recorded failures of ``tests/data/logs`` (public threads, each with its source), and
-for us alone the collected ones, which were gathered later. We get the log fragment alone;
-Minefield gets the symptom in words besides, as its command line wants one; sparkrun's hints get
-the fragment. Where a record has no log text, abstaining is all that a log reader can do.
+for us alone the collected and the blind ones, which were gathered later. We get the log fragment
+alone; Minefield gets the symptom in words besides, as its command line wants one; sparkrun's
+hints get the fragment. Where a record has no log text, abstaining is all that a log reader can do.
 
-Ours is scored by class, automatically. Minefield names traps, not classes: its first answers
+Ours is scored by class, automatically: ``kind only`` says what happened and names no cause,
+``related`` names what is a part of it, and abstaining is right where the thread settles nothing.
+What an earlier catalogue did with the same records: ``git worktree add ../before COMMIT``, then
+this with ``PYTHONPATH=../before/src``.
+
+Minefield names traps, not classes: its first answers
 were read and judged by hand (2026-11-29, version 0.2.2); what isn't listed as ``related``
 is about something else. Healthy logs count how often a tool names anything.
 """
@@ -33,6 +38,8 @@ from sparkproof.formats.vllm_log.reader import read_log
 LOGS = Path(__file__).parents[1] / "tests" / "data" / "logs"
 RECORDS = LOGS / "recorded-failures.json"
 COLLECTED = LOGS / "collected-failures.json"
+BLIND = LOGS / "blind-failures.json"
+HEALTHY = LOGS / "healthy-boots.json"
 MINEFIELD_RELATED = frozenset(
     {
         "f-ptx-forwardcompat",
@@ -68,9 +75,13 @@ def ours(index: PhraseIndex, text: str) -> Diagnosis | None:
 def score_ours(index: PhraseIndex, record: dict[str, Any]) -> str:
     found = ours(index, "\n".join(record.get("log_fragment", ())))
     right = record.get("classes", [record.get("failure_class")])
+    related = record.get("related", [])
     if found and found.cause:
-        return "cause" if found.cause.failure_class in right else "wrong"
-    kinds = [k.failure_class for k in found.kinds] if found else []
+        named = found.cause.failure_class
+        return "cause" if named in right else "related" if named in related else "wrong"
+    kinds = {k.failure_class for k in found.kinds} if found else set()
+    if "related" in record and right and kinds and not kinds & {*right, *related}:
+        return "wrong"
     return "kind only" if kinds else "abstains"
 
 
@@ -110,12 +121,14 @@ def main() -> None:
             tables.setdefault("sparkrun hints, all", Counter())[
                 "related" if hit else "abstains"
             ] += 1
-    for record in json.loads(COLLECTED.read_text())["records"]:
-        part = record["part"] if record["classes"] else f"{record['part']}, no cause settled"
-        tables.setdefault(f"sparkproof, collected, {part}", Counter())[
-            score_ours(index, record)
-        ] += 1
+    for name, path in (("collected", COLLECTED), ("blind", BLIND)):
+        for record in json.loads(path.read_text())["records"]:
+            part = record["part"] if record["classes"] else f"{record['part']}, no cause settled"
+            tables.setdefault(f"sparkproof, {name}, {part}", Counter())[
+                score_ours(index, record)
+            ] += 1
     print_tables(tables)
+    print_well(index)
     print_healthy(index, options)
 
 
@@ -126,6 +139,14 @@ def print_tables(tables: dict[str, Counter[str]]) -> None:
     for name, counts in tables.items():
         cells = " | ".join(str(counts[column]) for column in columns)
         print(f"| {name} | {counts.total()} | {cells} |")
+
+
+def print_well(index: PhraseIndex) -> None:
+    records = json.loads(HEALTHY.read_text())["records"]
+    found = [ours(index, "\n".join(record["lines"])) for record in records]
+    named = sum(bool(d and (d.cause or d.rivals)) for d in found)
+    kinds = sum(bool(d and d.kinds) for d in found)
+    print(f"\n{len(records)} boots that went well: a cause on {named}, a kind on {kinds}")
 
 
 def print_healthy(index: PhraseIndex, options: argparse.Namespace) -> None:

@@ -96,7 +96,11 @@ def _fits_outcome(signature: Signature, boot: BootLog, found: list[Hit]) -> bool
     something quiet; and what a request was refused for is no failure of the server.
     """
     ready = next((p.line for p in boot.phases if p.phase is Phase.READY), 0)
-    if signature.request and (boot.whole or boot.version or ready):
+    if signature.request and signature.quiet:
+        return _requests_alone(boot)
+    if signature.request:
+        return not (boot.whole or boot.version or ready)
+    if signature.quiet and not signature.names_cause and _served_after(boot, found):
         return False
     if signature.quiet:
         return signature.severity is not Severity.WARNING or boot.outcome not in _LOUD
@@ -104,6 +108,23 @@ def _fits_outcome(signature: Signature, boot: BootLog, found: list[Hit]) -> bool
 
 
 _LOUD = frozenset({Outcome.FAILED, Outcome.DIED})
+
+
+def _requests_alone(boot: BootLog) -> bool:
+    """Whether nothing but requests can have failed: the server lives, or is not in the log.
+
+    A traceback without its server looks like a failed start; one that says what became of
+    the engine is not a request's alone.
+    """
+    if boot.outcome not in _LOUD:
+        return True
+    fragment = not (boot.whole or boot.version or boot.phases)
+    return fragment and not any(_CONSEQUENCES.search(f"{e.kind}: {e.message}") for e in boot.errors)
+
+
+def _served_after(boot: BootLog, found: list[Hit]) -> bool:
+    """Whether tokens were generated after the last of these lines: the server got over it."""
+    return boot.traffic.last_generation_line > max(hit.last_line for hit in found)
 
 
 def _context_holds(when: Context, boot: BootLog, found: list[Hit]) -> bool:

@@ -107,7 +107,9 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             such a signature is shown, with what to keep, and never passes for a cause.
         quiet: its lines may be of any level, and the server may be serving; else one of them
             must be an error or raw output.
-        request: concerns requests; it never explains what a whole log shows of the server.
+        request: concerns requests; it never explains what a whole log shows of the server,
+            unless it is `quiet` too: then it shows in a server that lives, and never explains
+            its death.
         yields: gives way to any other cause: such errors are often caught and survived, or say
             less than it does.
         clauses: all must hold.

@@ -22,7 +22,7 @@ from sparkproof.facts.log_book import log_lines
 from sparkproof.facts.surfaces import load_messages
 from sparkproof.formats.kernel_log import parse_kernel_log
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
-from sparkproof.formats.vllm_log.reader import LogReader, read_log
+from sparkproof.formats.vllm_log.reader import LogReader, nothing_known, read_log
 from sparkproof.formats.vllm_log.release_wording import ReleaseWording, read_release_wording
 from sparkproof.recipe.docker_inspect import InspectedContainer
 from sparkproof.usecases.envelope import make_report
@@ -61,7 +61,18 @@ def read_boots(source: LogSource) -> LogReading:
     Raises:
         FormatError, UnreachableError: no vLLM log, or it can't be read.
     """
-    return read_log(source.chunks(), phrase_index(), source.name)
+    return _require_log(read_log(source.chunks(), phrase_index(), source.name))
+
+
+def _require_log(reading: LogReading) -> LogReading:
+    """The reading, unless all it has are words that are as common in any text about vLLM."""
+    if reading.headed or any(boot.fact_count or boot.errors for boot in reading.boots):
+        return reading
+    for boot in reading.boots:
+        found = diagnose(boot, signatures().values(), reading.where)
+        if found.troubled or found.rivals:
+            return reading
+    raise nothing_known(reading.where)
 
 
 def explain_log(text: str, *, inspect: Path | None = None) -> Report[LogResult]:
@@ -96,7 +107,7 @@ def follow_log(
         if reader.decided:
             break
     reader.finish()
-    return report_reading(reader.reading(), container, unknowns)
+    return report_reading(_require_log(reader.reading()), container, unknowns)
 
 
 def report_reading(

@@ -168,3 +168,17 @@ def test_a_line_of_a_hundred_megabytes_takes_its_first_piece(read_text: ReadText
 def test_something_else_is_one_clear_error(data: bytes) -> None:
     with pytest.raises(FormatError, match="vLLM log"):
         read_log([data], INDEX, "log")
+
+
+def test_a_document_about_logs_is_no_log() -> None:
+    text = "# Notes\n\nIt says `CUDA error: no kernel image is available`.\n## Why\n### When\n"
+    with pytest.raises(FormatError, match="a document with headings"):
+        read_log([text.encode()], INDEX, "log")
+
+
+def test_a_report_that_holds_a_log_is_read() -> None:
+    error = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    text = f"# Bug\n## Environment\n### What I saw\n```\n{error}\n```\n"
+    assert read_log([text.encode()], INDEX, "log").boots[-1].errors
+    line = f"{HEAD}Available KV cache memory: 7.15 GiB"
+    assert read_log([f"# Bug\n## A\n## B\n{line}".encode()], INDEX, "log").headed == 1

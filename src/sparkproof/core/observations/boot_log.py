@@ -188,6 +188,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         peak_kv_usage_pct: highest share of the pool in use, percent; -1 if never printed.
         last_prefix_hit_pct: the last prefix-cache hit rate printed, percent; -1 if never.
         last_acceptance_length: tokens a step, bonus token included; -1 if never.
+        last_generation_line: the last line that states a throughput above 0; 0 if none does.
     """
 
     intervals: int = 0
@@ -202,6 +203,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     responses_ok: int = 0
     responses_refused: int = 0
     responses_failed: int = 0
+    last_generation_line: int = 0
 
 
 class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -278,6 +280,7 @@ class LogReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         boots: the last ones, oldest first; `boots_total` counts all of them.
         recognised: lines that bear vLLM's own header or a phrase that we know.
+        headed: those that bear the header, or are of the access log.
     """
 
     where: str
@@ -286,4 +289,5 @@ class LogReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lines: int
     size_bytes: int
     recognised: int
+    headed: int = 0
     unknowns: tuple[Unknown, ...] = ()

@@ -169,7 +169,7 @@ class OpenBoot:
     def _apply(self, wording: LogLine, groups: dict[str, str], record: Record, number: int) -> None:
         event, boot = wording.event, self._boot
         if event == "traffic":
-            boot.traffic.add(groups)
+            boot.traffic.add(groups, number)
             self._come_up(number)
             return
         if event in ("banner", "command"):

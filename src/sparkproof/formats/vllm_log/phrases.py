@@ -55,7 +55,7 @@ class Interest(msgspec.Struct, frozen=True):
         warning: the level of the line; error too, if it is a message and no traceback's inside.
         exception: looks like the last line of a traceback.
         frame: looks like a traceback's ``File`` line.
-        known: bears vLLM's header or a known phrase.
+        headed: bears vLLM's header.
         turning: may begin or end a boot.
     """
 
@@ -65,7 +65,7 @@ class Interest(msgspec.Struct, frozen=True):
     error: bool = False
     exception: bool = False
     frame: bool = False
-    known: bool = False
+    headed: bool = False
     turning: bool = False
 
     @property
@@ -81,9 +81,9 @@ class Interest(msgspec.Struct, frozen=True):
         )
 
 
-DULL = Interest(known=True)
+DULL = Interest(headed=True)
 """A line of vLLM's that says nothing we look for."""
-ACCESS = Interest(known=True)
+ACCESS = Interest(headed=True)
 """The first good answer in the access log."""
 _TURNING = frozenset({"banner", "command", "engine", "ready", "failed", "dead", "shutdown"})
 
@@ -177,7 +177,7 @@ class PhraseIndex:
         interest = self._examine(raw, key)
         result: Interest | None = interest
         if not interest.any:
-            result = DULL if interest.known else None
+            result = DULL if interest.headed else None
         memory[key] = result
         return result
 
@@ -194,7 +194,7 @@ class PhraseIndex:
             error=record.level in _ERRORS and not record.message.startswith(_NO_MESSAGE),
             exception=split_exception(text) is not None,
             frame=_FRAME.match(record.message) is not None,
-            known=bool(record.level and record.time) or bool(wordings),
+            headed=bool(record.level and record.time),
             turning=any(self.wordings[i].event in _TURNING for i in wordings),
         )
 

@@ -15,6 +15,8 @@ from sparkproof.formats.vllm_log.phrases import DULL, PhraseIndex
 BOOTS_KEPT = 8
 """Boots that a reading holds; of more, the last ones."""
 _ACCESS = b' HTTP/1.1" '
+_DOCUMENT_HEADINGS = 3
+"""A pasted log may have a comment before and after it."""
 
 
 class LogReader:
@@ -28,6 +30,8 @@ class LogReader:
         self._current = OpenBoot(index, 1, 1)
         self._lines = 0
         self._recognised = 0
+        self._headed = 0
+        self._headings = 0
 
     def feed(self, chunks: Iterable[bytes]) -> None:
         """Take in the log, or more of it; an unfinished line waits for the rest."""
@@ -43,18 +47,22 @@ class LogReader:
             number = self._lines
             self._lines += len(batch)
             boot = self._current
-            recognised = 0
+            recognised = headed = 0
             for raw in batch:
                 number += 1
                 if _ACCESS in raw:
                     recognised += 1
+                    headed += 1
                     status = raw.rpartition(_ACCESS)[2][:1]
                     boot.answered(raw, status, number)
                     continue
                 interest = look_up(raw)
                 if interest is None:
+                    if raw[:1] == b"#" and raw.lstrip(b"#")[:1] == b" ":
+                        self._headings += 1
                     continue
                 recognised += 1
+                headed += interest.headed
                 if interest is DULL:
                     continue
                 if interest.turning:
@@ -64,6 +72,7 @@ class LogReader:
                     look_up = boot.index.look_up
                 boot.add(raw, interest, number)
             self._recognised += recognised
+            self._headed += headed
             boot.line = self._lines
 
     def _next_boot(self, number: int) -> OpenBoot:
@@ -86,21 +95,25 @@ class LogReader:
         """Everything so far.
 
         Raises:
-            FormatError: no line of it is of vLLM's making or holds a phrase that we know.
+            FormatError: no line of it is of vLLM's making or holds a phrase that we know, or it
+                is a text that talks of such lines.
         """
+        boots = tuple(boot.finish() for boot in (*self._ended, self._current))
         if not self._recognised:
-            raise FormatError(
-                "no line of this is a vLLM log's, or says anything we know",
-                where=self._where,
-                hint="give a server's output: `docker logs NAME`, `journalctl -u UNIT`, a file",
-            )
+            raise nothing_known(self._where)
+        if not self._headed and not any(boot.errors for boot in boots):
+            if self._headings >= _DOCUMENT_HEADINGS:
+                raise _refusal("this is a document with headings, not a log", self._where)
+            if not any(boot.fact_count or boot.hits for boot in boots):
+                raise nothing_known(self._where)
         return LogReading(
             where=self._where,
-            boots=tuple(boot.finish() for boot in (*self._ended, self._current)),
+            boots=boots,
             boots_total=self._current.number,
             lines=self._lines,
             size_bytes=self._cutter.size_bytes,
             recognised=self._recognised,
+            headed=self._headed,
             unknowns=self._unknowns(),
         )
 
@@ -109,6 +122,16 @@ class LogReader:
             return ()
         why = f"{self._cutter.cut} longer than {LINE_LIMIT} bytes; only their beginnings were read"
         return (Unknown(where=self._where, why=f"lines: {why}", topic="log"),)
+
+
+def nothing_known(where: str) -> FormatError:
+    """The error for a text of which no line is a vLLM log's."""
+    return _refusal("no line of this is a vLLM log's, or says anything we know", where)
+
+
+def _refusal(why: str, where: str) -> FormatError:
+    hint = "give a server's output: `docker logs NAME`, `journalctl -u UNIT`, a file"
+    return FormatError(why, where=where, hint=hint)
 
 
 def read_log(chunks: Iterable[bytes], index: PhraseIndex, where: str) -> LogReading:

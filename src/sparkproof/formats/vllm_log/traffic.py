@@ -11,10 +11,11 @@ class TrafficSum:
     def __init__(self) -> None:
         self.responses = [0, 0, 0]
         self._intervals = 0
+        self._generated_at = 0
         self._peaks: dict[str, float] = {}
         self._last: dict[str, float] = {}
 
-    def add(self, groups: dict[str, str]) -> None:
+    def add(self, groups: dict[str, str], line: int) -> None:
         """One periodic line's values."""
         if "prompt_per_s" in groups:
             self._intervals += 1
@@ -27,6 +28,8 @@ class TrafficSum:
                 continue
             self._last[name] = value
             self._peaks[name] = max(value, self._peaks.get(name, value))
+            if name == "generation_per_s" and value > 0:
+                self._generated_at = line
 
     def total(self) -> Traffic:
         """What it adds up to."""
@@ -44,4 +47,5 @@ class TrafficSum:
             responses_ok=self.responses[0],
             responses_refused=self.responses[1],
             responses_failed=self.responses[2],
+            last_generation_line=self._generated_at,
         )
