@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sparkproof.core.finding import Finding
-from sparkproof.core.observations.soak_run import Ending, Outcome
-from sparkproof.core.results.soak import SoakResult
+from sparkproof.core.observations.soak_run import WRONG_TEXT, Ending, Outcome
+from sparkproof.core.results.soak import FailureSeen, SoakResult
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.pages import make_finding
 from sparkproof.gates.soak_death import judge_alive
 from sparkproof.gates.soak_pressure import judge_pressure
 
 _One = tuple[Criterion, Finding | None]
+_FEW_PROBES = 4
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 
 
@@ -27,15 +28,15 @@ def judge_soak(result: SoakResult) -> Judged:
 
 def _answered(result: SoakResult) -> _One:
     name = "soak/answered"
-    failed = sum(f.count for f in result.failures if f.outcome is not Outcome.GARBAGE)
+    failed = sum(f.count for f in result.failures if f.outcome not in WRONG_TEXT)
     if not result.requests:
         return Criterion(name, Verdict.INCONCLUSIVE, "nothing was asked"), None
     if not failed:
         return Criterion(name, Verdict.PASS, f"all {result.requests} requests were answered"), None
     parts = ", ".join(
-        f"{f.count} {f.outcome.value}" for f in result.failures if f.outcome is not Outcome.GARBAGE
+        f"{f.count} {f.outcome.value}" for f in result.failures if f.outcome not in WRONG_TEXT
     )
-    first = next(f for f in result.failures if f.outcome is not Outcome.GARBAGE)
+    first = next(f for f in result.failures if f.outcome not in WRONG_TEXT)
     message = f"{failed} of {result.requests} requests failed: {parts}"
     began = f"request {first.n} ({first.kind.value}), {first.into_s:.1f} s in: {first.detail}"
     finding = make_finding("soak/failed-requests", message, where=result.records, what=began)
@@ -45,13 +46,10 @@ def _answered(result: SoakResult) -> _One:
 def _text(result: SoakResult) -> _One:
     """Cheap questions: quality is what `ab` is for."""
     name = "soak/text"
-    garbage = next((f for f in result.failures if f.outcome is Outcome.GARBAGE), None)
-    if garbage:
-        message = (
-            f"{garbage.count} answers were garbage under load, the first to request {garbage.n}; "
-            "alone the server wrote text"
-        )
-        finding = make_finding("soak/garbage", message, where=result.records, what=garbage.detail)
+    wrong = next((f for f in result.failures if f.outcome in WRONG_TEXT), None)
+    if wrong:
+        rule, message = _wrong_words(wrong)
+        finding = make_finding(rule, message, where=result.records, what=wrong.detail)
         return Criterion(name, Verdict.FAIL, message), finding
     if not result.ok:
         return Criterion(name, Verdict.SKIPPED, "nothing was answered"), None
@@ -64,13 +62,35 @@ def _text(result: SoakResult) -> _One:
         )
         unclear = Criterion(name, Verdict.INCONCLUSIVE, message)
         return unclear, make_finding("soak/not-text-alone", message)
-    lost = result.probes - result.held
-    if lost:
-        message = f"{lost} of {result.probes} probes were answered otherwise than alone"
-        finding = make_finding("soak/probe-changed", message, where=result.records, what=message)
-        return Criterion(name, Verdict.PASS, message, warning=True), finding
+    if result.probes > result.held:
+        return _changed(result)
     told = f", {result.probes} probes as when asked alone" if result.probes else ""
     return Criterion(name, Verdict.PASS, f"answers look like text{told}"), None
+
+
+def _wrong_words(wrong: FailureSeen) -> tuple[str, str]:
+    if wrong.outcome is Outcome.GARBAGE:
+        return "soak/garbage", (
+            f"{wrong.count} answers were garbage under load, the first to request {wrong.n}; "
+            "alone the server wrote text"
+        )
+    return "soak/corrupted", (
+        f"{wrong.count} probes, right when asked alone, were wrong under load from a token on that "
+        f"the model was sure of, the first at request {wrong.n}"
+    )
+
+
+def _changed(result: SoakResult) -> _One:
+    """Probes that are wrong now, and that rounding may explain: not where it is all of them."""
+    name, lost = "soak/text", result.probes - result.held
+    message = f"{lost} of {result.probes} probes were answered otherwise than alone"
+    odd = lost - result.ties
+    if not result.held and odd >= max(_FEW_PROBES, lost / 2) and len(result.held_alone) > 1:
+        message = f"none of {lost} probes was answered as alone, where all of them were right"
+        finding = make_finding("soak/probes-lost", message, where=result.records, what=message)
+        return Criterion(name, Verdict.FAIL, message), finding
+    finding = make_finding("soak/probe-changed", message, where=result.records, what=message)
+    return Criterion(name, Verdict.PASS, message, warning=True), finding
 
 
 def _whole(result: SoakResult) -> _One:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sparkproof.core.finding import Finding
-from sparkproof.core.observations.soak_run import Ending, Outcome
+from sparkproof.core.observations.soak_run import WRONG_TEXT, Ending, Outcome
 from sparkproof.core.results.soak import FailureSeen, LogSeen, SoakResult
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.pages import make_finding
@@ -47,7 +47,7 @@ def is_dead(result: SoakResult) -> bool:
 def death_began(result: SoakResult) -> FailureSeen | None:
     """The first request that failed of it."""
     told = [f for f in result.failures if f.outcome in _FATAL]
-    rest = [f for f in result.failures if f.outcome is not Outcome.GARBAGE]
+    rest = [f for f in result.failures if f.outcome not in WRONG_TEXT]
     return next(iter(told), None) or next(iter(rest), None)
 
 

@@ -18,6 +18,7 @@ from sparkproof.load.prompts import ASK_WORDS, compose
 
 PROBE_EVERY = 16
 _ALONE_TOKENS = 32
+_TOP_TOKENS = 5
 _ANSWER_BYTES, _TOKEN_BYTES = 1 << 20, 4 << 10
 """What an answer and each of its tokens may take: hundreds that never end come in at once."""
 _TOOLS = [
@@ -112,7 +113,12 @@ class Mix:
 
     def _probe(self, question: Question, n: int) -> Request:
         """A question whose answer is known."""
-        more: dict[str, Any] = {"return_token_ids": True, "cache_salt": f"{self._plan.seed}-{n}"}
+        more: dict[str, Any] = {
+            "return_token_ids": True,
+            "return_tokens_as_token_ids": True,
+            "logprobs": _TOP_TOKENS,
+            "cache_salt": f"{self._plan.seed}-{n}",
+        }
         ask = raw_ask(Kind.PROBE, self._plan.model, question.prompt, QUESTION_TOKENS, **more)
         return Request(n, Kind.PROBE, self._patient(ask), question=question)
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+from sparkproof.core.ab import DivergenceClass
 from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.ab_run import Token
 from sparkproof.core.observations.soak_run import Kind, Outcome, SoakPlan, SoakRecord
 from sparkproof.core.server_port import Failure, Reply
 from sparkproof.formats.openai_answer import Answer, error_message, parse_as
 from sparkproof.formats.openai_stream import Usage
+from sparkproof.formats.openai_tokens import parse_token_chunk, tokens_of
+from sparkproof.gates.ab_divergence import compare_answers
 from sparkproof.gates.coherence import Sample, faults_of, form_of
 from sparkproof.gates.soak_mix import Request
 from sparkproof.load.observe import read_stream
@@ -37,6 +42,7 @@ class Said(NamedTuple):
 
     text: str = ""
     token_ids: tuple[int, ...] = ()
+    tokens: tuple[Token, ...] = ()
     prompt_tokens: int = -1
     completion_tokens: int = -1
     cached_tokens: int = -1
@@ -46,13 +52,19 @@ class Said(NamedTuple):
 
 
 def read_reply(
-    request: Request, reply: Reply, at: float, plan: SoakPlan, sound_alone: Container[str]
+    request: Request,
+    reply: Reply,
+    at: float,
+    plan: SoakPlan,
+    sound_alone: Container[str],
+    held_alone: Mapping[str, Sequence[Token]] = MappingProxyType({}),
 ) -> SoakRecord:
     """One request's record.
 
     Args:
         at: when it was sent, seconds since the epoch.
         sound_alone: kinds and probes whose answer looked like text when nothing else ran.
+        held_alone: tokens of the probes that were right then.
     """
     said = _said(reply)
     outcome, detail = _outcome(request, reply, said)
@@ -62,7 +74,15 @@ def read_reply(
         outcome = Outcome.GARBAGE
     if alone and outcome is Outcome.HTTP_ERROR and reply.status in _DECLINES:
         outcome = Outcome.NOT_TAKEN
+    sound = not fault
     question = request.question
+    held = bool(re.search(question.holds, said.text)) if question and said.whole else None
+    apart = None
+    if outcome is Outcome.OK and held is False and request.name in held_alone and not alone:
+        apart = compare_answers(held_alone[request.name], said.tokens)
+        fault = f"answered otherwise than alone, from token {apart.at}: {apart.why}"
+        corrupted = apart.kind is DivergenceClass.CORRUPTION
+        outcome = Outcome.CORRUPTED if corrupted else outcome
     return SoakRecord(
         n=request.n,
         kind=request.kind,
@@ -78,8 +98,10 @@ def read_reply(
         prompt_tokens=_count(said.prompt_tokens),
         completion_tokens=_count(said.completion_tokens),
         cached_tokens=_count(said.cached_tokens),
-        sound=not fault,
-        held=bool(re.search(question.holds, said.text)) if question and said.whole else None,
+        sound=sound,
+        held=held,
+        tie=apart is not None and apart.kind is DivergenceClass.NEAR_TIE,
+        tokens=said.tokens if alone and held else (),
     )
 
 
@@ -112,10 +134,17 @@ def _said(reply: Reply) -> Said:
     return Said(
         text="".join(part or "" for part in parts),
         token_ids=tuple((choice.token_ids if choice else None) or ()),
+        tokens=_tokens(reply.body),
         whole=choice is not None,
         error="" if choice else "an answer without choices",
         **_usage(answer.usage),
     )
+
+
+def _tokens(body: bytes) -> tuple[Token, ...]:
+    """Of a completion that comes whole: it has the fields of a chunk."""
+    answer = parse_token_chunk(body.decode("utf-8", "replace"))
+    return tokens_of(answer.choices[0]) if answer and answer.choices else ()
 
 
 def _texts(message: object) -> tuple[str | None, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from sparkproof.core.errors import FormatError
+from sparkproof.core.observations.ab_run import Token
 from sparkproof.core.observations.server_snapshot import EngineCounts, between
 from sparkproof.core.observations.soak_run import (
     Ending,
@@ -58,9 +59,9 @@ class Tally:
         self._plan = plan
         self.done = Done()
         self.outcomes: Counter[Outcome] = Counter()
-        self.probes = self.held = 0
+        self.probes = self.held = self.ties = 0
         self.sound_alone: list[str] = []
-        self.held_alone: list[str] = []
+        self.held_alone: dict[str, tuple[Token, ...]] = {}
         self.not_taken: dict[str, str] = {}
         self.timeline = Timeline()
         self.sessions: list[SessionSeen] = []
@@ -196,13 +197,14 @@ class Tally:
             if record.held is not None and record.name in self.held_alone:
                 self.probes += 1
                 self.held += record.held
+                self.ties += record.tie
             return
         if record.outcome is Outcome.NOT_TAKEN:
             self.not_taken[record.name] = record.detail
         elif record.outcome is Outcome.OK and record.sound:
             self.sound_alone.append(record.name)
         if record.held:
-            self.held_alone.append(record.name)
+            self.held_alone[record.name] = record.tokens
 
     def _failure(self, record: SoakRecord, at: float) -> None:
         """Records come in the order in which requests ended: the first of a kind began it."""

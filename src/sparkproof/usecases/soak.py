@@ -204,6 +204,8 @@ class _Soak:
             sessions=sessions,
             probes=tally.probes,
             held=tally.held,
+            ties=tally.ties,
+            held_alone=tuple(tally.held_alone),
             sound_alone=tuple(tally.sound_alone),
             not_taken=tally.not_taken,
             process=watch.process(tally.rss),

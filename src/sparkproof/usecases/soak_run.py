@@ -10,6 +10,7 @@ import msgspec
 
 from sparkproof.adapters.journal import Journal
 from sparkproof.core.observations.soak_run import (
+    WRONG_TEXT,
     Ending,
     EndRecord,
     Outcome,
@@ -26,6 +27,7 @@ from sparkproof.load.soak_tally import Tally
 from sparkproof.usecases.soak_watch import Watch
 
 _GONE = frozenset({Outcome.REFUSED, Outcome.ENGINE_DEAD, Outcome.ILLEGAL_ACCESS})
+_ANSWERS = WRONG_TEXT | {Outcome.OK, Outcome.NOT_TAKEN}
 _GONE_AFTER = 5
 _GRACE_S = 30.0
 Say = Callable[[str], None]
@@ -137,13 +139,15 @@ class SoakRun:
             reply = await self._port.send(request.ask)
         finally:
             self._in_flight -= 1
-        record = read_reply(request, reply, at, self._plan, self.tally.sound_alone)
+        record = read_reply(
+            request, reply, at, self._plan, self.tally.sound_alone, self.tally.held_alone
+        )
         self._take(record)
         self._judge_row(record)
 
     def _judge_row(self, record: SoakRecord) -> None:
         """Stop where nothing comes back any more."""
-        if record.outcome in (Outcome.OK, Outcome.GARBAGE, Outcome.NOT_TAKEN):
+        if record.outcome in _ANSWERS:
             self._failed_in_a_row = 0
             return
         self._failed_in_a_row += 1

@@ -180,6 +180,44 @@ def test_a_probe_is_held_against_what_it_should_hold() -> None:
     assert flat.outcome is Outcome.GARBAGE
 
 
+def told(words: str, *gaps: float) -> Reply:
+    """An answer with its tokens; each gap is how far the next likeliest lies below."""
+    ids = list(range(len(gaps)))
+    tops = [{f"token_id:{n}": -0.1, f"token_id:{n + 90}": -0.1 - gap} for n, gap in enumerate(gaps)]
+    if words != RIGHT:  # parts at the last one
+        ids[-1] += 90
+        tops[-1] = {f"token_id:{ids[-1]}": -0.1, f"token_id:{ids[-1] - 90}": -0.1 - gaps[-1]}
+    names = [f"token_id:{n}" for n in ids]
+    values = {"tokens": names, "token_logprobs": [-0.1] * len(ids), "top_logprobs": tops}
+    return raw(words, token_ids=ids, logprobs=values)
+
+
+RIGHT = "Lima, Tokyo, Paris, Thursday 45 46 47 17 18"
+
+
+@pytest.mark.parametrize(
+    ("gap", "outcome", "tie"),
+    [(6.0, Outcome.CORRUPTED, False), (0.05, Outcome.OK, True), (1.0, Outcome.OK, False)],
+)
+def test_a_probe_that_is_wrong_under_load_is_corrupt_where_the_model_was_sure(
+    gap: float, outcome: Outcome, tie: bool
+) -> None:
+    plan = msgspec.structs.replace(PLAN, kinds=(Kind.RAW,), alone=4)
+    alone = Mix(plan).request(3)  # "capital-of-peru"
+    first = read_reply(alone, told(RIGHT, 5.0, gap), 0.0, plan, ())
+    assert (first.held, len(first.tokens)) == (True, 2)
+    later = next(
+        r for n in range(4, 200) if (r := Mix(plan).request(n)).name == alone.name and n >= 4
+    )
+    known = {alone.name: first.tokens}
+    wrong = read_reply(later, told("fish", 5.0, gap), 0.0, plan, {alone.name}, known)
+    assert (wrong.outcome, wrong.tie, wrong.held) == (outcome, tie, False)
+    assert "from token 1: " in wrong.detail
+    assert wrong.tokens == ()
+    fine = read_reply(later, told(RIGHT, 5.0, gap), 0.0, plan, {alone.name}, known)
+    assert (fine.outcome, fine.detail) == (Outcome.OK, "")
+
+
 def test_what_is_declined_alone_is_not_asked_again() -> None:
     reply = whole(b'{"error": {"message": "no tool parser"}}', 400)
     assert read_reply(Mix(PLAN).request(0), reply, 0.0, PLAN, ()).outcome is Outcome.NOT_TAKEN
@@ -237,6 +275,8 @@ def result_of(*records: Record, plan: SoakPlan = PLAN, **more: Any) -> SoakResul
         sessions=tuple(tally.sessions),
         probes=tally.probes,
         held=tally.held,
+        ties=tally.ties,
+        held_alone=tuple(tally.held_alone),
         sound_alone=tuple(tally.sound_alone),
         not_taken=tally.not_taken,
         others=tally.others,
@@ -359,6 +399,33 @@ def test_warnings_pass_with_their_findings() -> None:
         "soak/probe-changed",
         "soak/log-errors",
     }
+
+
+@pytest.mark.parametrize(
+    ("held", "alone", "ties", "verdict", "rule"),
+    [
+        (0, ("count", "week"), 0, Verdict.FAIL, "soak/probes-lost"),
+        (0, ("count",), 0, Verdict.PASS, "soak/probe-changed"),  # one question is one word
+        (0, ("count", "week"), 6, Verdict.PASS, "soak/probe-changed"),
+        (1, ("count", "week"), 0, Verdict.PASS, "soak/probe-changed"),
+    ],
+)
+def test_all_probes_lost_are_no_rounding(
+    held: int, alone: tuple[str, ...], ties: int, verdict: Verdict, rule: str
+) -> None:
+    run = result_of(*sound_run())
+    told = {"probes": 6, "held": held, "ties": ties, "held_alone": alone}
+    _, found, criteria = judged(msgspec.structs.replace(run, **told))
+    assert rule in found
+    assert criteria["soak/text"] is verdict
+
+
+def test_a_corrupted_probe_fails() -> None:
+    late = asked(30, 31.0, name="count", held=False, outcome=Outcome.CORRUPTED, detail="x")
+    _, found, criteria = judged(result_of(*sound_run(late)))
+    assert {"soak/corrupted"} <= found
+    assert criteria["soak/text"] is Verdict.FAIL
+    assert criteria["soak/answered"] is Verdict.PASS
 
 
 def test_a_server_that_tells_nothing_is_not_taken_for_one_without_preemption() -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from sparkproof.core.observations.ab_run import Token
 from sparkproof.core.observations.server_snapshot import EngineCounts
 
 
@@ -35,8 +36,14 @@ class Outcome(StrEnum):
     """The stream or the line broke before its end."""
     HTTP_ERROR = "http-error"
     GARBAGE = "garbage"
+    CORRUPTED = "corrupted"
+    """A probe, right alone, is wrong under load from a token on that the model was sure of."""
     NOT_TAKEN = "not-taken"
     """A kind that the server declines even alone; it is not asked again, and no failure."""
+
+
+WRONG_TEXT = frozenset({Outcome.GARBAGE, Outcome.CORRUPTED})
+"""Whole answers, as far as the line goes."""
 
 
 class SoakPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,6 +104,8 @@ class SoakRecord(
         name: the probe's, or the kind's.
         sound: the answer looks like text; `detail` says why not.
         held: a probe's answer holds what it should; None for other kinds.
+        tie: a probe's answer parts from the one alone where two tokens were nearly as likely.
+        tokens: of a probe asked alone, for those under load to be held against.
     """
 
     n: int
@@ -115,6 +124,8 @@ class SoakRecord(
     cached_tokens: int = -1
     sound: bool = True
     held: bool | None = None
+    tie: bool = False
+    tokens: tuple[Token, ...] = ()
 
 
 class WatchRecord(

@@ -160,7 +160,8 @@ class SoakResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         seconds: of asking, breaks left out.
         health: status of ``/health`` at the end; 0 where nothing answered.
         probes: asked under load, of those that held what they should when asked alone; `held`
-            of them still did.
+            of them still did, `ties` of them part at a near-tie.
+        held_alone: probes that held what they should when asked alone.
         sound_alone: kinds and probes whose answer looked like text when asked alone.
         not_taken: kinds that the server declines even alone, with its reason.
         others: requests that the server finished and we did not send.
@@ -182,6 +183,8 @@ class SoakResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sessions: tuple[SessionSeen, ...] = ()
     probes: int = 0
     held: int = 0
+    ties: int = 0
+    held_alone: tuple[str, ...] = ()
     sound_alone: tuple[str, ...] = ()
     not_taken: dict[str, str] = {}
     process: ProcessSeen | None = None
