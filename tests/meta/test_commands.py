@@ -20,6 +20,7 @@ from sparkproof.usecases.explain import list_topics
 
 _IMPORTED_AS = {"prometheus-client": "prometheus_client"}
 _TYPED = re.compile(r"`sparkproof ([^`]+)`")
+_SHOWN = re.compile(r"^ *(?:\$ )?sparkproof (.+)$", re.MULTILINE)
 ENTRIES = [pytest.param(entry, id=entry.name) for entry in COMMANDS]
 
 
@@ -116,6 +117,30 @@ def test_every_command_a_hint_names_exists(repository: Any) -> None:
                 if not named or (topic and not topic.isupper() and topic not in known):
                     broken.append(f"{module.name}:{node.lineno} {typed}")
     assert broken == []
+
+
+def _unknown_options(typed: str) -> list[str]:
+    """Options before ``--`` that the command does not have."""
+    words = re.split(r" -- | [|&>#;] ?", typed)[0].split()
+    entry = next((e for e in COMMANDS if e.name == words[0]), None)
+    if entry is None or entry.name == "explain":  # which takes flags of vLLM as topics
+        return []
+    name = command_of(words)
+    command = _verbs(entry)[name] if name else _command(entry)
+    known = {opt for item in command.params for opt in (*item.opts, *item.secondary_opts)}
+    given = [word.split("=")[0] for word in words[1:] if word.startswith("-") and word[1:]]
+    return [f"{typed}: {word}" for word in given if word not in {*known, "--help", "-h"}]
+
+
+def test_every_option_that_the_documentation_or_a_hint_shows_exists(repository: Any) -> None:
+    pages = _docs(repository).replace("\\\n", " ")
+    shown = [*_TYPED.findall(pages), *_SHOWN.findall(pages)]
+    for module in repository.modules():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                shown += [*_TYPED.findall(node.value), *_SHOWN.findall(node.value)]
+    assert len(shown) > 100
+    assert [fault for typed in shown for fault in _unknown_options(typed)] == []
 
 
 def _dependencies(repository: Any) -> list[str]:

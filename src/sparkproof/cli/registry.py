@@ -47,6 +47,7 @@ COMMANDS = (
         _P + "release",
         "Show what a vLLM release says about itself, and what changed",
         ("show", "diff", "args", "contains", "builds"),
+        default="show",
     ),
     CommandEntry(
         "checkpoint", "look", _P + "checkpoint", "Show what a checkpoint declares and stores"

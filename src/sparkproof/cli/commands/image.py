@@ -7,25 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
+from sparkproof.cli.default_verb import ShowByDefault
 from sparkproof.cli.options import device_option, offline_option, output_options
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class _ShowByDefault(click.Group):
-    """A first word that is no verb is what `show` takes."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands:
-            args = ["show", *args]
-        return super().resolve_command(ctx, args)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
 
 
 def _image_options(function: F) -> F:
@@ -40,7 +25,7 @@ def _image_options(function: F) -> F:
     return function
 
 
-@click.group("image", cls=_ShowByDefault)
+@click.group("image", cls=ShowByDefault)
 def command() -> None:
     """Show what is really in a container image, or what changes between two.
 

@@ -6,31 +6,15 @@ from functools import partial
 
 import click
 
+from sparkproof.cli.default_verb import ShowByDefault
 from sparkproof.cli.options import device_option, offline_option, output_options
-
-
-class _ShowByDefault(click.Group):
-    """A first word that is no verb is what `show` takes."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands:
-            args = ["show", *args]
-        return super().resolve_command(ctx, args)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
 
 vllm_option = click.option(
     "--vllm", default="", metavar="VERSION", help="A release whose surface is shipped, e.g. 0.33.0."
 )
 
 
-@click.group("release", cls=_ShowByDefault)
+@click.group("release", cls=ShowByDefault)
 def command() -> None:
     """Show what a vLLM release says about itself, without running it.
 
