@@ -55,6 +55,7 @@ def document(result: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     ("exit_code", "code", "arguments"),
     [
         (0, "", ("explain", "gb10")),
+        (0, "", ("explain", "JIT", "at", "first", "request")),
         (0, SEAL, ("receipt", "verify")),
         (1, EDIT, ("receipt", "verify")),
         (1, EDIT, ("receipt", "show")),

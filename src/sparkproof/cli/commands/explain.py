@@ -17,9 +17,9 @@ def _complete(_ctx: click.Context, _param: click.Parameter, partial: str) -> lis
 
 
 @click.command("explain", context_settings={"ignore_unknown_options": True})
-@click.argument("topic", default="", shell_complete=_complete)
+@click.argument("topic", nargs=-1, shell_complete=_complete)
 @output_options
-def command(topic: str, as_json: bool, verbose: bool) -> None:
+def command(topic: tuple[str, ...], as_json: bool, verbose: bool) -> None:
     """Explain a rule, claim, flag, backend, failure, device or word; without a TOPIC, list them.
 
     TOPIC may be a flag of vLLM as it is typed, such as --moe-backend.
@@ -28,7 +28,7 @@ def command(topic: str, as_json: bool, verbose: bool) -> None:
     from sparkproof.render.explain_text import render_explanation  # noqa: PLC0415
     from sparkproof.usecases.explain import explain, list_topics  # noqa: PLC0415
 
-    report = explain(topic) if topic else list_topics()
+    report = explain(" ".join(topic)) if topic else list_topics()
     raise SystemExit(
         emit(report, render_explanation, as_json=as_json, verbose=verbose, judges=False)
     )
