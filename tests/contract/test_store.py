@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from sparkproof.adapters import store as store_module
+from sparkproof.adapters.receipt_index import ReceiptIndex
 from sparkproof.adapters.store import ReceiptStore, default_folder
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.receipt import Receipt
@@ -24,6 +25,7 @@ from sparkproof.receipts.receipt import Trouble, seal, verify_chain
 _APPENDER = """
 import sys
 from pathlib import Path
+from sparkproof.adapters.receipt_index import ReceiptIndex
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.report import Report
 from sparkproof.core.verdict import Verdict
@@ -123,6 +125,28 @@ def test_other_files_in_the_folder_are_no_receipts(store: ReceiptStore) -> None:
     (store.folder / f"{10**40}.json").write_text("{}")
     os.mkfifo(store.folder / "000002-prove-aaaaaaaaaaaa.json")
     (store.folder / "000003-prove-folder.json").mkdir()
+    assert len(receipts_of(store)) == 1
+
+
+def test_the_receipt_after_a_high_number_is_seen_and_last(store: ReceiptStore) -> None:
+    _, path = store.append(sealer("one"))
+    path.rename(store.folder / path.name.replace("000001", "999999999999"))
+    newest, written = store.append(sealer("two"))
+    assert written.name.startswith("1000000000000-")
+    assert [receipt.hash for _, receipt in receipts_of(store)][-1] == newest.hash
+    assert store.find("latest")[1].hash == newest.hash
+    assert store.find("999999999999")[0].startswith("999999999999-")
+    with ReceiptIndex(store) as index:
+        assert [row.hash for row in index.rows()[0]][-1] == newest.hash
+    assert troubles(store) == []
+
+
+def test_a_number_that_none_follows_is_told_with_the_way_out(store: ReceiptStore) -> None:
+    _, path = store.append(sealer("one"))
+    path.rename(store.folder / path.name.replace("000001", "9" * 18))
+    with pytest.raises(UnreachableError, match="no number follows") as caught:
+        store.append(sealer("two"))
+    assert caught.value.hint.startswith("rename it")
     assert len(receipts_of(store)) == 1
 
 

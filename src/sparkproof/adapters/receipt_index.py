@@ -25,6 +25,8 @@ create table if not exists receipts (
   hash text not null, command text not null, created_at text not null,
   verdict text not null, summary text not null, inputs text not null, trouble text not null
 )"""
+_IN_ORDER = "order by cast(file as integer), file"
+"""A name begins with its number, which has as many digits as it needs."""
 _COLUMNS = "file, hash, command, created_at, verdict, summary"
 
 
@@ -54,7 +56,7 @@ class ReceiptIndex:
         self._take_in()
         wanted = "where trouble = ''" + (" and command = ?" if command else "")
         found = self._base.execute(
-            f"select {_COLUMNS} from receipts {wanted} order by file",  # noqa: S608 - ours
+            f"select {_COLUMNS} from receipts {wanted} {_IN_ORDER}",  # noqa: S608 - ours
             (command,) if command else (),
         )
         rows = tuple(ReceiptRow(*map(str, row)) for row in found)
@@ -73,7 +75,7 @@ class ReceiptIndex:
         self._take_in()
         found = self._base.execute(
             f"select {_COLUMNS} from receipts "  # noqa: S608 - ours
-            "where trouble = '' and json_extract(inputs, ?) = ? order by file",
+            f"where trouble = '' and json_extract(inputs, ?) = ? {_IN_ORDER}",
             (f'$."{role}"', digest),
         )
         return tuple(ReceiptRow(*map(str, row)) for row in found)

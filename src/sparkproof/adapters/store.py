@@ -25,7 +25,8 @@ _HEAD = "HEAD"
 _MAX_HEAD_BYTES = 4096
 _MIN_PREFIX = 6
 _SHORT = 12
-_FILE_NAME = re.compile(r"[0-9]{1,12}-[^/]*\.json\Z")
+_DIGITS = 18
+_FILE_NAME = re.compile(rf"[0-9]{{1,{_DIGITS}}}-[^/]*\.json\Z")
 LOCK_S = 30.0
 _LOCK_PAUSE_S = 0.02
 _LIST_HINT = "`sparkproof receipt list` shows what there is"
@@ -67,7 +68,7 @@ class ReceiptStore:
             with self._lock():
                 files = self.files()
                 receipt = seal(self._tip(files))
-                sequence = _sequence(files[-1]) + 1 if files else 1
+                sequence = self._next(files)
                 short = receipt.hash.removeprefix("sha256:")[:_SHORT]
                 command = receipt.command.replace(" ", "-")
                 path = self.folder / f"{sequence:06d}-{command}-{short}.json"
@@ -129,12 +130,23 @@ class ReceiptStore:
             matches = [p for p in files if _sequence(p) == int(wanted)]
         elif len(wanted) >= _MIN_PREFIX:
             matches = [p for p in files if _short(p).startswith(wanted[:_SHORT])]
+            if not matches and wanted.isdecimal() and len(wanted) <= _DIGITS:
+                matches = [p for p in files if _sequence(p) == int(wanted)]
         else:
             matches = []
         if len(matches) != 1:
             word = "several receipts match" if matches else "no receipt matches"
             raise UsageError(f"{word} `{reference}` in {self.name}", hint=_LIST_HINT)
         return matches[0]
+
+    def _next(self, files: list[Path]) -> int:
+        sequence = _sequence(files[-1]) + 1 if files else 1
+        if len(str(sequence)) > _DIGITS:
+            raise UnreachableError(
+                f"no number follows that of {self.name}/{files[-1].name}",
+                hint="rename it to the number that it was written under, or pass another --store",
+            )
+        return sequence
 
     def _tip(self, files: list[Path]) -> str:
         """The head, or the last receipt where a crash came between writing it and the head."""
