@@ -17,11 +17,16 @@ from sparkproof.recipe.docker_inspect import MAX_BYTES as MAX_INSPECT_BYTES
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
 from sparkproof.recipe.launch_script import MAX_BYTES as MAX_SCRIPT_BYTES
 from sparkproof.recipe.launch_script import parse_launch_script
-from sparkproof.recipe.orchestration_json import parse_saved_json
+from sparkproof.recipe.orchestration_json import (
+    is_inspection,
+    is_model_config,
+    parse_saved_json,
+)
 from sparkproof.recipe.other_forms import SUFFIXES as OTHER_FORMS
 from sparkproof.recipe.other_forms import refuse_form
 from sparkproof.usecases.fit_inputs import read_deployment
 
+_CONFIG = "config.json"
 _VARIABLE = re.compile(r"[A-Z][A-Z_]{0,60}")
 
 
@@ -73,14 +78,25 @@ def _base(reference: str) -> Deployment:
     if reference.startswith("container:"):
         name = reference.removeprefix("container:")
         return deployment_of(parse_docker_inspect(inspect_container(name), reference), reference)
-    if reference.endswith(".json") and path.name != "config.json":
-        return parse_saved_json(read_small(path, MAX_INSPECT_BYTES), reference)
+    if reference.endswith(".json"):
+        return _from_json(path, reference)
     if reference.endswith((".sh", ".bash")) and is_there(path):
         return parse_launch_script(read_small(path, MAX_SCRIPT_BYTES), reference)
     if reference.endswith(OTHER_FORMS) and is_there(path):
         data = read_small(path, MAX_SCRIPT_BYTES)
         raise refuse_form(data.decode("utf-8", "replace"), reference)
     return Deployment(checkpoint=reference, name=path.name)
+
+
+def _from_json(path: Path, reference: str) -> Deployment:
+    """A checkpoint's config or saved JSON of a container, by what it holds and not by its name."""
+    named_config = path.name == _CONFIG
+    if named_config and not is_there(path):
+        return Deployment(checkpoint=reference, name=path.name)
+    data = read_small(path, MAX_INSPECT_BYTES)
+    if is_model_config(data) or (named_config and not is_inspection(data)):
+        return Deployment(checkpoint=reference, name=path.name)
+    return parse_saved_json(data, reference)
 
 
 def _check_words(words: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
 from sparkproof.recipe.own_variables import SECRETS, own_variables
 from sparkproof.recipe.serve_command import serve_words, shell_text
 
+_OF_MODELS = ("architectures", "model_type", "quantization_config", "quant_method", "quantization")
 _REFERENCE = re.compile(r"\$\((\w+)\)", re.ASCII)
 
 
@@ -26,15 +27,39 @@ def parse_saved_json(data: bytes, where: str) -> Deployment:
     Raises:
         FormatError: none that is known, or it describes no deployment that can be read.
     """
-    try:
-        document = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
-        document = None
+    document = _decoded(data)
     if isinstance(document, dict) and (
         isinstance(document.get("services"), dict) or isinstance(document.get("kind"), str)
     ):
         return orchestrated(document, where)
+    if document is not None and not is_inspection(data):
+        raise FormatError(
+            "neither a checkpoint's config nor a container, compose file or Kubernetes object",
+            where=where,
+            hint="save `docker inspect NAME`, or name the checkpoint's folder",
+        )
     return deployment_of(parse_docker_inspect(data, where), where)
+
+
+def is_inspection(data: bytes) -> bool:
+    """Whether it is what `docker inspect` prints: objects that have a `Config`."""
+    document = _decoded(data)
+    first = document[0] if isinstance(document, list) and document else document
+    return isinstance(first, dict) and isinstance(first.get("Config"), dict)
+
+
+def is_model_config(data: bytes) -> bool:
+    """Whether it is the config of a checkpoint, or its quantization block, whatever its name."""
+    document = _decoded(data)
+    return isinstance(document, dict) and any(key in document for key in _OF_MODELS)
+
+
+def _decoded(data: bytes) -> Any:
+    """The document, None for anything that is no JSON."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def orchestrated(document: dict[str, Any], where: str) -> Deployment:

@@ -17,6 +17,7 @@ from sparkproof.core.ports import CheckpointSource, Progress
 from sparkproof.core.subject import Subject
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.safetensors_index import SUFFIX, parse_shard_index
+from sparkproof.recipe.orchestration_json import is_inspection
 
 _MISTRAL = "params.json"
 _WEIGHTS = (".bin", ".pt", ".pth", ".gguf", ".ckpt")
@@ -83,7 +84,13 @@ def _metadata(source: CheckpointSource, listed: dict[str, int]) -> dict[str, byt
     if not files and len(listed) == 1:
         [only] = listed
         if only.endswith(".json"):
-            return {CONFIG: source.read(only)}
+            files = {CONFIG: source.read(only)}
+    if is_inspection(files.get(CONFIG, b"")):
+        raise FormatError(
+            "what `docker inspect` prints, no checkpoint's config",
+            where=source.subject.name,
+            hint="`prove`, `select` and `upgrade` take a container's JSON in a deployment's place",
+        )
     if CONFIG not in files and _MISTRAL in listed:
         raise FormatError(
             f"no {CONFIG}, only Mistral's own {_MISTRAL}, which is not read yet",

@@ -77,7 +77,7 @@ def test_a_list_of_objects_is_searched() -> None:
             "`valueFrom` of `VLLM_A`",
         ),
         (_compose(image="i", command=["vllm", "serve", "m", "--config", "c.yaml"]), "--config"),
-        ({"kind": 3}, "no container in it"),
+        ({"kind": 3}, "neither a checkpoint's config nor a container"),
     ],
 )
 def test_what_is_said_elsewhere_is_refused_by_name(document: dict[str, Any], message: str) -> None:
