@@ -65,8 +65,8 @@ COMMANDS = (
         "receipt",
         "know and keep",
         _P + "receipt",
-        "List, show, export and verify receipts",
-        ("list", "show", "export", "verify"),
+        "List, show, export, judge and verify receipts",
+        ("list", "show", "export", "judge", "verify"),
     ),
     CommandEntry(
         "facts",

@@ -12,14 +12,23 @@ from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.receipt import Receipt
 from sparkproof.core.report import Report
+from sparkproof.core.results.ab import AbResult
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.results.proof import ProofResult
 from sparkproof.core.results.receipts import ReceiptExport
+from sparkproof.core.results.smoke import SmokeResult
+from sparkproof.core.results.soak import SoakResult
 from sparkproof.core.units import format_bytes
 from sparkproof.core.verdict import Verdict
 from sparkproof.usecases.envelope import make_report
 
-_TYPED: dict[str, Any] = {"bench": Report[BenchResult], "prove": Report[ProofResult]}
+_TYPED: dict[str, Any] = {
+    "smoke": Report[SmokeResult],
+    "soak": Report[SoakResult],
+    "ab": Report[AbResult],
+    "bench": Report[BenchResult],
+    "prove": Report[ProofResult],
+}
 """Reports that have a page of their own."""
 
 

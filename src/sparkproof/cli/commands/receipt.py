@@ -1,7 +1,8 @@
-"""``sparkproof receipt list|show|export|verify``."""
+"""``sparkproof receipt list|show|export|judge|verify``."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ store_option = click.option(
 
 @click.group("receipt")
 def command() -> None:
-    """List, show and verify receipts.
+    """List, show, judge and verify receipts.
 
     A receipt is the dated, hashed record of a report. RECEIPT is a file, the beginning of a
     hash, a number, or `latest`.
@@ -82,6 +83,26 @@ def export_command(
     name, kept = read_report(ReceiptStore(store or default_folder()), receipt, rows=kind == "csv")
     report = write_export(name, kept.receipt, out, kind, render_export(kept, kind))
     raise SystemExit(emit(report, lambda _: (), as_json=as_json, verbose=verbose, judges=False))
+
+
+@command.command("judge")
+@click.argument("receipt", default="latest")
+@store_option
+@output_options
+def judge_command(receipt: str, store: Path | None, as_json: bool, verbose: bool) -> None:
+    """Judge a receipt of smoke, soak, ab or bench again, by the rules of today.
+
+    What the server answered is in the receipt: nothing is asked. Says what it was sealed as and
+    what comes out otherwise; ends with the new verdict's exit code.
+    """
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+    from sparkproof.cli.output import emit  # noqa: PLC0415
+    from sparkproof.render.export import render_judgement  # noqa: PLC0415
+    from sparkproof.usecases.receipt_judge import judge_receipt  # noqa: PLC0415
+
+    report, judged = judge_receipt(ReceiptStore(store or default_folder()), receipt)
+    body = partial(render_judgement, judged=judged)
+    raise SystemExit(emit(report, body, as_json=as_json, verbose=verbose))
 
 
 @command.command("verify")

@@ -1,10 +1,11 @@
-"""Payloads of ``receipt list``, ``receipt show`` and ``receipt verify``."""
+"""Payloads of the verbs of ``receipt``."""
 
 from __future__ import annotations
 
 import msgspec
 
 from sparkproof.core.receipt import Receipt
+from sparkproof.core.verdict import Verdict
 
 
 class ReceiptRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,9 +59,30 @@ class ReceiptExport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     size_bytes: int
 
 
+class ReceiptJudgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What today's rules make of a stored result; verdict and findings are the report's.
+
+    Attributes:
+        command: the gate that it is of.
+        created_at, tool_version: when and by which release it was sealed.
+        sealed: the verdict it was sealed with, and its summary.
+        changed: criteria that come out otherwise now, one line each.
+    """
+
+    file: str
+    receipt: str
+    command: str
+    created_at: str
+    tool_version: str
+    sealed: Verdict
+    sealed_summary: str
+    changed: tuple[str, ...] = ()
+
+
 DOCUMENTS = {
     "receipt list": ReceiptList,
     "receipt show": ReceiptView,
     "receipt verify": Verification,
     "receipt export": ReceiptExport,
+    "receipt judge": ReceiptJudgement,
 }
