@@ -40,6 +40,10 @@ class UsageError(SparkproofError):
     exit_code = ExitCode.USAGE
 
 
+class RefusedFlagError(UsageError):
+    """A flag with which vLLM itself ends before it serves anything."""
+
+
 class UnreachableError(SparkproofError):
     """The artifact, index, server or file can't be reached or stored."""
 

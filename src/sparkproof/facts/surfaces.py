@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TypeVar
 
@@ -160,6 +160,19 @@ def load_surface(version: str) -> ReleaseSurface:
         raise _refusal(version)
     data = resources.files(__package__).joinpath(*_FOLDER, item.file).read_bytes()
     return unpack_surface(data, item.file)
+
+
+@lru_cache(maxsize=2)
+def surface_of_release(version: str) -> ReleaseSurface | None:
+    """The surface of a released version; None where none is shipped.
+
+    A local part of the version is put aside: builds of one release are of one source.
+
+    Raises:
+        FormatError: the file is damaged.
+    """
+    public = _normal(version.partition("+")[0])
+    return load_surface(public) if public in shipped_surfaces() else None
 
 
 class _Wording(msgspec.Struct, frozen=True):

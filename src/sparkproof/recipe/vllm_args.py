@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import RefusedFlagError, UsageError
 from sparkproof.core.serve_args import ServeArgs, Speculation
-from sparkproof.facts.serve_flags import FlagKind, serve_flags
+from sparkproof.core.serve_line import Given, ServeLine
+from sparkproof.facts.serve_flags import FlagKind, ServeFlag, serve_flags
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)\Z")
 _FACTOR = {
@@ -25,6 +26,8 @@ _FACTOR = {
 }
 _SPECULATIVE = "--speculative-config"
 _JSON_HINT = 'e.g. \'{"method": "mtp", "num_speculative_tokens": 3}\''
+_IN_OBJECTS = frozenset({"attention_backend", "moe_backend"})
+"""Fields that a key of another object may fill too."""
 _MAX_INT = 1 << 50
 
 
@@ -59,6 +62,42 @@ def parse_serve_args(argv: Sequence[str]) -> ServeArgs:
     if speculation:
         found["speculation"] = _speculation(speculation)
     return ServeArgs(**found)
+
+
+def take_serve_args(line: ServeLine) -> ServeArgs:
+    """What a release's own parser read, as far as memory is concerned.
+
+    Raises:
+        UsageError: a value that vLLM would refuse once it is parsed; the message names the flag.
+    """
+    found: dict[str, Any] = {}
+    speculation: dict[str, Any] = {}
+    for given in line.given:
+        known, config = serve_flags().flag(given.flag), serve_flags().config(given.flag)
+        if given.value is None:
+            continue
+        if config is not None and isinstance(given.value, dict):
+            if config.flag == _SPECULATIVE:
+                speculation.update(given.value)
+            for key in config.selection.keys() & given.value.keys():
+                if config.flag != _SPECULATIVE and config.selection[key] in _IN_OBJECTS:
+                    found[config.selection[key]] = str(given.value[key]).lower()
+        elif known is not None and known.config == _SPECULATIVE:
+            speculation[known.key] = given.value
+        elif known is not None and known.memory:
+            found[known.memory] = _taken(known, given)
+    if speculation:
+        found["speculation"] = _speculation(speculation)
+    return ServeArgs(**found)
+
+
+def _taken(flag: ServeFlag, given: Given) -> Any:
+    if flag.kind is FlagKind.SWITCH:
+        return bool(given.value) is (given.flag not in flag.off)
+    if flag.kind is FlagKind.LIST:
+        items = given.value if isinstance(given.value, list) else [given.value]
+        return tuple(map(str, items))
+    return _CONVERT[flag.kind](given.flag, str(given.value))
 
 
 def _next(tokens: list[str], index: int) -> tuple[str, str, str, int]:
@@ -111,7 +150,9 @@ def plain_size(flag: str, value: str) -> str:
 def _count(flag: str, value: str) -> int:
     number = _size(flag, value)
     if number < 1:
-        raise UsageError(f"`{flag} {value}` must be 1 or more", hint="leave it out for the default")
+        raise RefusedFlagError(
+            f"`{flag} {value}` must be 1 or more", hint="leave it out for the default"
+        )
     return number
 
 
@@ -127,7 +168,7 @@ def _share(flag: str, value: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 < number <= 1:
-        raise UsageError(
+        raise RefusedFlagError(
             f"`{flag} {value}` is outside 0 to 1", hint="it is a share of the whole memory"
         )
     return number

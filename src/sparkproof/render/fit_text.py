@@ -86,6 +86,8 @@ def _pool(result: FitResult) -> list[Line]:
 
 def _pool_rows(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
     yield "pool", f"{_gib(plan.pool_bytes)}, {result.pool_origin}"
+    if result.arguments:
+        yield "flags read", f"by {result.arguments}"
     yield "block size", f"{plan.block_size:,} tokens, {plan.block_bytes:,} bytes over all layers"
     yield "blocks", f"{plan.blocks:,}, one full request takes {plan.blocks_per_request:,}"
     yield (

@@ -50,7 +50,8 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     stated = bool(case.args.blocks_override)
     low, high = (None, None) if stated else _ends(shape, memory, origin)
     residence = _residence(case, memory)
-    findings = judge_memory(_situation(case, shape, plan, memory, residence))
+    judged = judge_memory(_situation(case, shape, plan, memory, residence))
+    findings = (*case.refused, *judged)
     result = FitResult(
         checkpoint=case.files.name,
         architecture=case.layout.architecture or case.layout.model_type,
@@ -58,6 +59,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
         device=request.device,
         device_memory_gib=case.total_bytes / GIB,
         pool_origin=origin,
+        arguments=case.basis,
         plan=plan,
         neighbour=neighbour,
         low=low,
@@ -300,6 +302,8 @@ def _either(less: str, more: str) -> str:
 
 
 def _next_steps(case: FitCase, memory: MemoryPlan | None) -> tuple[str, ...]:
+    if case.refused:
+        return ()
     if memory is None:
         return (f"{_again(case, '--weights-gib GIB')}  # adds the budget and its phases",)
     if case.available_bytes is None and case.unified:

@@ -13,6 +13,8 @@ from sparkproof.adapters.processes import find_servers
 from sparkproof.checkpoint.state_layout import read_state_layout
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
+from sparkproof.core.finding import Finding
+from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.observations.state_layout import StateLayout
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.core.unknown import Unknown
@@ -26,7 +28,7 @@ from sparkproof.facts.memory_book import (
 from sparkproof.memory.budget import GIB
 from sparkproof.memory.kv_plan import KvShape
 from sparkproof.memory.settings import Device, resolve_settings
-from sparkproof.recipe.vllm_args import parse_serve_args
+from sparkproof.usecases.fit_arguments import find_parser, read_arguments
 from sparkproof.usecases.fit_inputs import (
     CheckpointFiles,
     read_checkpoint_files,
@@ -55,6 +57,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         jobs: compiler jobs at a cold start; 0 for a warm one.
         reference: the deployment it was taken from, for what to type next; "" for none.
         as_usual: the box as it is planned with, whatever runs on it now; nothing of it is read.
+        surface: of the release, where the caller has it; the caller then tells what it refuses.
     """
 
     checkpoint: str
@@ -76,6 +79,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jobs: int = 0
     reference: str = ""
     as_usual: bool = False
+    surface: ReleaseSurface | None = None
 
 
 class FitCase(msgspec.Struct, frozen=True):
@@ -83,6 +87,8 @@ class FitCase(msgspec.Struct, frozen=True):
 
     Attributes:
         running: servers seen on this box, where it is the one that is asked about.
+        basis: whose reading of the arguments it is.
+        refused: what the release's parser has against them, unless the caller tells it.
     """
 
     request: FitRequest
@@ -98,6 +104,8 @@ class FitCase(msgspec.Struct, frozen=True):
     available_bytes: int | None
     unknowns: tuple[Unknown, ...]
     running: tuple[str, ...] = ()
+    basis: str = ""
+    refused: tuple[Finding, ...] = ()
 
     def shape(self, args: ServeArgs | None = None, *, newer: bool = False) -> KvShape:
         """The pool's cut, by the older or the newer neighbour's rules."""
@@ -117,7 +125,9 @@ def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitC
         UsageError: flags that vLLM refuses, an unknown device or version.
         UnreachableError, FormatError: the checkpoint or the box can't be read.
     """
-    args = parse_serve_args(request.argv)
+    version, surface = _release(request)
+    taken = read_arguments(request.argv, surface, version)
+    args = taken.args
     files = files or read_checkpoint_files(request.checkpoint)
     layout = read_state_layout(files.config, quantization=files.quantization, name=files.name)
     drafter = _drafter(request, args)
@@ -127,12 +137,25 @@ def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitC
         else None
     )
     unknowns: list[Unknown] = []
-    choice = _choice(request, unknowns)
+    choice = _choice(version, unknowns)
     device, total, available, unified = _device(request)
     return FitCase(
         request, args, layout, draft_layout, files, drafter, choice, device, unified, total,
         available, tuple(unknowns), () if available is None or request.meminfo else find_servers(),
+        taken.basis, taken.refused if request.surface is None else (),
     )  # fmt: skip
+
+
+def _release(request: FitRequest) -> tuple[str, ReleaseSurface | None]:
+    """Version that was asked for ("" for none), and the surface whose parser types arguments."""
+    version = request.version or version_of_artifact(request.artifact)
+    surface = request.surface or find_parser(version or _newest(request), request.artifact)
+    return version or (surface.version if surface and request.artifact else ""), surface
+
+
+def _newest(request: FitRequest) -> str:
+    """The release that is assumed where nothing tells one."""
+    return "" if request.artifact else str(examined_versions()[-1])
 
 
 def _drafter(request: FitRequest, args: ServeArgs) -> CheckpointFiles | None:
@@ -154,8 +177,7 @@ def _drafter(request: FitRequest, args: ServeArgs) -> CheckpointFiles | None:
     return read_checkpoint_files(spec.model)
 
 
-def _choice(request: FitRequest, unknowns: list[Unknown]) -> RuleChoice:
-    version = request.version or version_of_artifact(request.artifact)
+def _choice(version: str, unknowns: list[Unknown]) -> RuleChoice:
     if not version:
         version = str(examined_versions()[-1])
         why = f"no version told: {version} is assumed"
@@ -195,16 +217,17 @@ def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
     return device, int(total_gib * GIB), available, found.unified_memory
 
 
-def request_of(deployment: Deployment, version: str) -> FitRequest:
+def request_of(deployment: Deployment, surface: ReleaseSurface) -> FitRequest:
     """A deployment's own request, on the box as it is planned with.
 
     Args:
-        version: vLLM version that its artifact tells.
+        surface: of its artifact; what its parser refuses is the caller's to tell.
     """
     jobs = deployment.env.get("MAX_JOBS", "")
     return FitRequest(
         checkpoint=deployment.checkpoint,
-        version=version,
+        version=surface.version,
+        surface=surface,
         argv=deployment.args,
         device=deployment.device,
         total_gib=deployment.box.total_memory_gib,

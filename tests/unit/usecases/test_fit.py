@@ -258,3 +258,40 @@ def test_the_document_round_trips() -> None:
     report = ask(weights_gib=21.96, tenants={"gateway": 4.0})
     data = msgspec.json.encode(report)
     assert msgspec.json.decode(data, type=Report[FitResult]) == report
+
+
+def test_flags_are_read_by_the_release_s_own_parser() -> None:
+    """Abbreviated, as one word, in pieces, or inside another object: our table knows none of it."""
+    words = ("--max-model=131072", "-tp=2", "-ac.backend", "TRITON_ATTN")
+    result = answer(ask(version="0.33.0", argv=words, kv_gib=7.15))
+    assert result.plan.max_model_len == 131072
+    assert result.arguments == "the parser of vLLM 0.33.0"
+    whole = ("--max-model-len", "131072", "--tensor-parallel-size", "2")
+    same = answer(ask(version="0.33.0", argv=whole, kv_gib=7.15))
+    assert result.plan.tokens == same.plan.tokens
+
+
+def test_what_the_release_refuses_fails_the_plan_and_is_left_out_of_it() -> None:
+    report = ask(version="0.33.0", argv=("--swap-space", "4", "--block-size", "x"), kv_gib=7.15)
+    assert report.verdict is Verdict.FAIL
+    assert [item.rule for item in report.findings] == [
+        "release/unknown-option",
+        "release/bad-value",
+    ]
+    assert (
+        answer(report).plan.block_size
+        == answer(ask(version="0.33.0", argv=(), kv_gib=7.15)).plan.block_size
+    )
+    assert report.next_steps == ()
+
+
+def test_a_build_of_a_release_is_read_by_its_parser() -> None:
+    result = answer(ask(version="0.27.1+93523f72", argv=("--max-model=8192",), kv_gib=7.15))
+    assert (result.arguments, result.plan.max_model_len) == ("the parser of vLLM 0.27.1", 8192)
+
+
+def test_where_no_parser_is_at_hand_the_basis_says_so() -> None:
+    result = answer(ask(version="0.33.1.dev5", kv_gib=7.15))
+    assert "our own table of flags" in result.arguments
+    assert "vLLM 0.33.1.dev5" in result.arguments
+    assert "flags read" in plain_text(render_fit(result))

@@ -57,6 +57,7 @@ class FitResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         version: vLLM version asked for.
         device: device and its memory, GiB.
         pool_origin: where the pool's bytes are from.
+        arguments: whose reading of the vLLM arguments it rests on.
         plan: the pool under the release's rules, under the older neighbour's where the release
             was not examined.
         neighbour: the pool under the newer neighbour's rules, where they differ.
@@ -80,6 +81,7 @@ class FitResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alternatives: tuple[Alternative, ...] = ()
     starts: tuple[StartStep, ...] = ()
     drafter: str = ""
+    arguments: str = ""
 
 
 DOCUMENTS = {"fit": FitResult}
