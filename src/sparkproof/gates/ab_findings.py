@@ -11,7 +11,7 @@ from sparkproof.core.text import parting, shorten
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.ab import percent
 from sparkproof.gates.ab_death import dies_words
-from sparkproof.gates.ab_judge import quality_words, sound_control
+from sparkproof.gates.ab_judge import none_right, quality_words, sound_control
 from sparkproof.gates.fingerprint import DRIFT_NATS
 from sparkproof.gates.pages import make_finding
 
@@ -105,6 +105,8 @@ def _findings(result: AbResult, treatment: Treatment, name: str) -> Iterator[Fin
         )
     for rule, message in treatment.doubts:
         yield make_finding(rule, message, subject=name)
+    if result.plan.aa and none_right(treatment.accuracy):
+        yield make_finding("ab/none-right", subject=name)
     if treatment.speed_doubts:
         yield make_finding("ab/speed-doubtful", "; ".join(treatment.speed_doubts), subject=name)
     print_ = treatment.fingerprint

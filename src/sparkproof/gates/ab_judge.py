@@ -218,14 +218,16 @@ def _control_doubts(result: AbResult, accuracy: Sequence[Accuracy]) -> Iterator[
     dead = next((death for death in result.deaths if death.arm == 0), None)
     if dead is not None:
         yield "ab/control-died", f"the control died {dies_words(dead, result.plan)}"
-    if none_right(accuracy):
-        scored = sum(row.scored for row in accuracy)
-        right = sum(row.treatment for row in accuracy)
-        both = f", the treatment has {right}" if right else ", nor has the treatment"
-        yield (
-            "ab/none-right",
-            f"the control has none of {scored} scored answers right{both}",
-        )
+    if none_right(accuracy) and not result.plan.aa:  # noise is told by tokens all the same
+        yield "ab/none-right", none_right_words(accuracy)
+
+
+def none_right_words(accuracy: Sequence[Accuracy]) -> str:
+    """``the control has none of 40 scored answers right, nor has the treatment``."""
+    scored = sum(row.scored for row in accuracy)
+    right = sum(row.treatment for row in accuracy)
+    both = f", the treatment has {right}" if right else ", nor has the treatment"
+    return f"the control has none of {scored} scored answers right{both}"
 
 
 def _mute(pair: AbPair) -> bool:

@@ -128,6 +128,9 @@ def test_a_control_that_has_nothing_right_is_no_proof_that_nothing_is_lost() -> 
     assert treatment.outcome is AbOutcome.INCONCLUSIVE
     assert "ab/none-right" in {finding.rule for finding in judge_ab(result)[1]}
     assert judged(*odd[:-1])[0].outcome is AbOutcome.NO_DIFFERENCE  # one is right in both
+    alone, noise = judged(*odd, plan=msgspec.structs.replace(PLAN, aa=True))
+    assert alone.outcome is AbOutcome.NO_DIFFERENCE  # what a server's noise is, tokens tell
+    assert "ab/none-right" in {finding.rule for finding in judge_ab(noise)[1]}
 
 
 @pytest.mark.parametrize(
