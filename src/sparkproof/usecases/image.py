@@ -6,9 +6,13 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+import msgspec
+
+from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.clock import SystemClock
 from sparkproof.adapters.image import ImageArtifact
 from sparkproof.adapters.image_engine import Engine
+from sparkproof.adapters.observation_cache import ObservationCache
 from sparkproof.adapters.open_image import identify_image, open_image
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.finding import Finding, Severity
@@ -19,6 +23,7 @@ from sparkproof.core.ports import Clock, Progress
 from sparkproof.core.refs import Ref, RefKind, parse_ref
 from sparkproof.core.report import Report
 from sparkproof.core.results.image import Change, ImageDiffResult, ImageResult
+from sparkproof.core.results.wheel import WheelResult
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
@@ -36,6 +41,13 @@ from sparkproof.usecases.wheel import describe_code
 
 _RUNTIME = re.compile(r"libcudart\.so\.(\d+)\Z")
 _PACKAGE = "vllm/"
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    image: ImageObservation
+    code: DeviceCode
+    described: WheelResult
+    unknowns: tuple[Unknown, ...]
 
 
 class Seen:
@@ -59,6 +71,7 @@ def look_at_image(
     progress: Progress | None = None,
     engine: Engine | None = None,
     clock: Clock | None = None,
+    cache: ArtifactCache | None = None,
 ) -> Report[ImageResult]:
     """Say what is really in an image.
 
@@ -66,6 +79,7 @@ def look_at_image(
         reference: as `open_image` takes it, with or without ``image:``.
         device: whose routes are judged.
         all_layers: fetch those layers too whose build step tells what they hold.
+        cache: where what was read of the same image before is found; None reads it each time.
 
     Raises:
         UsageError, UnreachableError, FormatError: as they say.
@@ -80,6 +94,7 @@ def look_at_image(
         offline=offline,
         progress=progress,
         engine=engine,
+        cache=cache,
     )
     return make_report(
         "image show",
@@ -107,6 +122,7 @@ def compare_images(
     progress: Progress | None = None,
     engine: Engine | None = None,
     clock: Clock | None = None,
+    cache: ArtifactCache | None = None,
 ) -> Report[ImageDiffResult]:
     """What changes from one image to another; the verdict is the second one's.
 
@@ -125,6 +141,7 @@ def compare_images(
             offline=offline,
             progress=progress,
             engine=engine,
+            cache=cache,
         )
         for reference in (before, after)
     )
@@ -155,16 +172,16 @@ def _look(
     offline: bool,
     progress: Progress | None,
     engine: Engine | None,
+    cache: ArtifactCache | None,
 ) -> Seen:
     ref = parse_ref(reference, RefKind.IMAGE)
     artifact = open_image(
         ref, target, progress=progress, offline=offline, all_layers=all_layers, engine=engine
     )
     try:
-        code = read_device_code(artifact, hardware.capability)
-        observation = observe_image(artifact.contents(), artifact.name)
+        read = _read(ref, artifact, hardware, all_layers, cache)
+        observation, code = read.image, read.code
         name, listed, troubles = _names(ref, artifact, observation)
-        described = describe_code(artifact, code, hardware)
     finally:
         artifact.close()
     tag = name.tag if name else ""
@@ -176,7 +193,7 @@ def _look(
         pin=_pin(name, observation),
         box=box_from_image(observation),
         cuda=cuda,
-        code=described,
+        code=read.described,
         tag=tag,
         moving=track.moving,
         age_days=track.age_days,
@@ -185,8 +202,32 @@ def _look(
     version = (copy.version or copy.stamped) if copy else ""
     seen = Seen(identify_image(ref, artifact, name="vllm" if copy else "", version=version), result)
     _judge(seen, code, hardware, target, track)
-    seen.unknowns = (*troubles, *artifact.unknowns(), *code.unknowns)
+    seen.unknowns = (*troubles, *read.unknowns, *code.unknowns)
     return seen
+
+
+def _read(
+    ref: Ref,
+    artifact: ImageArtifact,
+    hardware: Hardware,
+    all_layers: bool,
+    cache: ArtifactCache | None,
+) -> _Reading:
+    """What one pass over the layers gives, or what it gave before of the same image."""
+    source = artifact.source
+    if cache is None or not source.ordered:  # a stream names its image when it has passed
+        return _pass_over(artifact, hardware)
+    parts = source.parts()
+    places = [parts.manifest_digest, parts.index_digest, artifact.name, list(parts.tags)]
+    asked = [hardware.id, all_layers, source.remote, *places]
+    memory = ObservationCache(cache, identify_image(ref, artifact))
+    return memory.recall(_Reading, asked, lambda: _pass_over(artifact, hardware))
+
+
+def _pass_over(artifact: ImageArtifact, hardware: Hardware) -> _Reading:
+    code = read_device_code(artifact, hardware.capability)
+    image = observe_image(artifact.contents(), artifact.name)
+    return _Reading(image, code, describe_code(artifact, code, hardware), artifact.unknowns())
 
 
 def _judge(

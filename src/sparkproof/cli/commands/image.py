@@ -48,6 +48,7 @@ def show(
     verbose: bool,
 ) -> None:
     """Show what is really in an image, against its tag and labels (`image REF` does the same)."""
+    from sparkproof.adapters.cache import ArtifactCache  # noqa: PLC0415
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.core.target import Target  # noqa: PLC0415
@@ -61,6 +62,7 @@ def show(
         all_layers=all_layers,
         offline=offline,
         progress=make_progress(quiet=as_json),
+        cache=ArtifactCache(),
     )
     raise SystemExit(emit(report, render_image, as_json=as_json, verbose=verbose))
 
@@ -81,6 +83,7 @@ def diff(
     verbose: bool,
 ) -> None:
     """Show what changes from image BEFORE to image AFTER; the verdict is that of AFTER."""
+    from sparkproof.adapters.cache import ArtifactCache  # noqa: PLC0415
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.core.target import Target  # noqa: PLC0415
@@ -95,5 +98,6 @@ def diff(
         all_layers=all_layers,
         offline=offline,
         progress=make_progress(quiet=as_json),
+        cache=ArtifactCache(),
     )
     raise SystemExit(emit(report, render_image_diff, as_json=as_json, verbose=verbose))
