@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from tests.oracle.changed import Changed
 
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.core.capability import ComputeCapability
@@ -17,7 +18,7 @@ from sparkproof.core.observations.checkpoint_profile import (
     LayerFormat,
     QuantScheme,
 )
-from sparkproof.core.ports import Artifact, Member
+from sparkproof.core.ports import Artifact
 from sparkproof.core.prediction import Outcome
 from sparkproof.release import read_surface
 from sparkproof.selection import predict, settle_gates
@@ -27,23 +28,6 @@ pytestmark = pytest.mark.artifact
 RealWheel = Callable[..., Path]
 _MOE = "vllm/model_executor/layers/fused_moe"
 _LINEAR = "vllm/model_executor/kernels/linear/__init__.py"
-
-
-class Changed:
-    """A wheel with one file replaced, or taken out."""
-
-    def __init__(self, inner: Artifact, path: str, data: bytes | None) -> None:
-        self._inner, self._path, self._data = inner, path, data
-        self.name = inner.name
-
-    def members(self) -> tuple[Member, ...]:
-        gone = self._path if self._data is None else ""
-        return tuple(item for item in self._inner.members() if item.path != gone)
-
-    def read(self, path: str, *, limit_bytes: int = 1 << 26) -> bytes:
-        if path == self._path and self._data is not None:
-            return self._data
-        return self._inner.read(path, limit_bytes=limit_bytes)
 
 
 @pytest.mark.parametrize(

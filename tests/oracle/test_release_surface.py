@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from tests.oracle.changed import Changed
 
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_surface import ReleaseSurface
-from sparkproof.core.ports import Artifact, Member
+from sparkproof.core.ports import Artifact
 from sparkproof.facts.surfaces import pack_surface, shipped_surfaces
 from sparkproof.release import read_surface
 
@@ -105,23 +106,6 @@ def test_another_project_is_refused(real_wheel: RealWheel) -> None:
     artifact.close()
 
 
-class _Changed:
-    """A wheel with one file replaced, or taken out."""
-
-    def __init__(self, inner: Artifact, path: str, data: bytes | None) -> None:
-        self._inner, self._path, self._data = inner, path, data
-        self.name = inner.name
-
-    def members(self) -> tuple[Member, ...]:
-        gone = self._path if self._data is None else ""
-        return tuple(item for item in self._inner.members() if item.path != gone)
-
-    def read(self, path: str, *, limit_bytes: int = 1 << 26) -> bytes:
-        if path == self._path and self._data is not None:
-            return self._data
-        return self._inner.read(path, limit_bytes=limit_bytes)
-
-
 @pytest.mark.parametrize(
     ("path", "old", "new", "topic"),
     [
@@ -144,7 +128,7 @@ def test_a_changed_part_is_an_unknown(
     text = artifact.read(path).decode()
     assert old in text
     data = text.replace(old, new).encode() if old else None
-    changed = cast("Artifact", _Changed(artifact, path, data))
+    changed = cast("Artifact", Changed(artifact, path, data))
     surface = read_surface(changed, oracles=("none",), whole=True)
     artifact.close()
     assert f"release/{topic}" in {item.topic for item in surface.unknowns}

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.unit.checkpoint.profiles import profile, schemes
 
-from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.core.observations.checkpoint_profile import (
     Activations,
-    CheckpointProfile,
     DeclaredBy,
     LayerClass,
 )
@@ -21,22 +20,9 @@ from sparkproof.testing.checkpoints import (
     QWEN3_5_MOE,
     QWEN3_MOE,
     compressed_tensors,
-    config_files,
     config_group,
     modelopt,
 )
-
-
-def profile(
-    model: Mapping[str, Any],
-    quantization: Mapping[str, Any] | None = None,
-    hf_quant: Mapping[str, Any] | None = None,
-) -> CheckpointProfile:
-    return read_checkpoint(config_files(model, quantization, hf_quant), "test")
-
-
-def schemes(found: CheckpointProfile, layer_class: LayerClass) -> list[tuple[str, str]]:
-    return [(item.scheme.value, item.layers) for item in found.of(layer_class)]
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
+from tests.unit.checkpoint.profiles import profile, schemes
 
 from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.checkpoint_profile import (
-    CheckpointProfile,
     LayerClass,
 )
 from sparkproof.testing.checkpoints import (
@@ -20,22 +17,9 @@ from sparkproof.testing.checkpoints import (
     QWEN3,
     QWEN3_5_MOE,
     compressed_tensors,
-    config_files,
     config_group,
     modelopt,
 )
-
-
-def profile(
-    model: Mapping[str, Any],
-    quantization: Mapping[str, Any] | None = None,
-    hf_quant: Mapping[str, Any] | None = None,
-) -> CheckpointProfile:
-    return read_checkpoint(config_files(model, quantization, hf_quant), "test")
-
-
-def schemes(found: CheckpointProfile, layer_class: LayerClass) -> list[tuple[str, str]]:
-    return [(item.scheme.value, item.layers) for item in found.of(layer_class)]
 
 
 def test_hybrid_pattern_gives_each_layer_its_kind() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 import pytest
+from tests.unit.checkpoint.profiles import profile
 
 from sparkproof.checkpoint.effective import EffectiveFormat, effective_formats
-from sparkproof.checkpoint.read import read_checkpoint
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.errors import UsageError
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerClass, Note
@@ -27,19 +24,9 @@ from sparkproof.testing.checkpoints import (
     QWEN3_5_MOE,
     QWEN3_MOE,
     compressed_tensors,
-    config_files,
     config_group,
     modelopt,
 )
-
-
-def profile(
-    model: Mapping[str, Any],
-    quantization: Mapping[str, Any] | None = None,
-    hf_quant: Mapping[str, Any] | None = None,
-    name: str = "test",
-) -> CheckpointProfile:
-    return read_checkpoint(config_files(model, quantization, hf_quant), name)
 
 
 def read_as(found: CheckpointProfile, version: str, wanted: LayerClass) -> EffectiveFormat:
