@@ -76,7 +76,11 @@ def compare(python: Path, boots: Sequence[Boot], title: str) -> None:
 
 def tables(python: Path, boots: Sequence[Boot]) -> None:
     compare(python, [boot for boot in boots if boot.device == "gb10"], "GB10")
-    compare(python, [boot for boot in boots if boot.device != "gb10"], "H200 and CPU, mostly plain")
+    compare(
+        python,
+        [boot for boot in boots if boot.device != "gb10"],
+        "other GPUs and CPU, half of them plain",
+    )
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ DATA = Path(__file__).parents[2] / "data" / "memory"
 DEVICES = {
     "gb10": Device("12.1", 121.69),
     "h200": Device("9.0", 139.8),
+    "thor": Device("11.0", 122.8),
     "a100": Device("8.0", 79.25),
     "rtx3090": Device("8.6", 23.6),
     "l40s": Device("8.9", 44.4),
