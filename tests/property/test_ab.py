@@ -194,7 +194,7 @@ def test_the_same_call_is_right_however_it_is_written(arguments: dict[str, objec
 
 
 @given(
-    st.sampled_from(sorted(set(SCORERS) - {"regex"})),
+    st.sampled_from(sorted(SCORERS)),
     st.one_of(st.text(max_size=60), st.sampled_from(['{"":1', "[" * 3000, "9" * 5000, "1e999"])),
     st.text(max_size=20),
 )

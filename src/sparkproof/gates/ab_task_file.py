@@ -16,7 +16,7 @@ import msgspec
 from sparkproof.core.ab import ChatMessage, Task
 from sparkproof.core.errors import FormatError
 from sparkproof.formats.json_object import Fields, Json, parse_json_object
-from sparkproof.gates.ab_scorers import SCORERS, TEXT_SCORERS, fault_of_expected
+from sparkproof.gates.ab_scorers import NAMES, TEXT_SCORERS, fault_of_expected
 
 TASKS_LIMIT = 100_000
 TOKENS_LIMIT = 1 << 20
@@ -119,12 +119,12 @@ def _expected(fields: Fields, scorer: str, own_scorer: str) -> str:
     given = fields.raw.get("expected")
     if not scorer:
         if given is not None:
-            raise FormatError(f"`expected` without a scorer ({', '.join(SCORERS)})")
+            raise FormatError(f"`expected` without a scorer ({', '.join(NAMES)})")
         return ""
-    if scorer == own_scorer and scorer not in SCORERS:
+    if scorer == own_scorer and scorer not in NAMES:
         return given if isinstance(given, str) else _spelt(given)
-    if scorer not in SCORERS:
-        raise FormatError(f"no scorer `{scorer[:60]}`; there are {', '.join(SCORERS)}")
+    if scorer not in NAMES:
+        raise FormatError(f"no scorer `{scorer[:60]}`; there are {', '.join(NAMES)}")
     if given is None:
         raise fields.wrong("expected", "missing")
     if scorer in TEXT_SCORERS and not isinstance(given, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkproof.gates.ab_scorers import SCORERS, fault_of_expected, tool_call_text
+from sparkproof.gates.ab_scorers import SCORERS, fault_of_expected, score_found, tool_call_text
 
 _CALL = '{"name": "plan", "arguments": {"hour": 7, "share": 0.5}}'
 
@@ -19,7 +19,6 @@ _CALL = '{"name": "plan", "arguments": {"hour": 7, "share": 0.5}}'
         ("json", '```json\n{"b": 1.0, "a": [true]}\n```', '{"a": [true], "b": 1}'),
         ("json", "[36658, 28029]", "[36658,28029]"),
         ("json-subset", '{"a": {"b": 1, "c": 2}, "d": 3}', '{"a": {"b": 1}}'),
-        ("regex", "it is Lima.", r"\bLima\b"),
         ("contains", "The capital is Lima.", "Lima"),
         ("number", "It reads -1,204.50 today.", "-1204.5"),
         ("number", "6.7270e-8", "6.727E-8"),
@@ -53,7 +52,6 @@ def test_right(scorer: str, text: str, expected: str) -> None:
         ("json", "NaN", "1", "NaN is no JSON number"),
         ("json", "\ud800", "1", "not UTF-8"),
         ("json-subset", '{"a": 1}', '{"b": 1}', "b: missing"),
-        ("regex", "", "a", "nothing in it matches 'a'"),
         ("contains", "Rome", "Lima", "'Lima' is not in it"),
         ("number", "1 or 2", "1", "2 numbers in it"),
         ("number", "1.5e3", "1.5", "1.5e3 in place of 1.5"),
@@ -68,6 +66,16 @@ def test_wrong_and_where(scorer: str, text: str, expected: str, detail: str) -> 
     score = SCORERS[scorer](text, expected)
     assert not score.exact
     assert detail in score.detail
+
+
+@pytest.mark.parametrize(
+    ("found", "detail"),
+    [(True, ""), (False, "nothing in it matches 'a+'"), (None, "'a+' found nothing in all its")],
+)
+def test_a_pattern_that_was_searched_elsewhere(found: bool | None, detail: str) -> None:
+    score = score_found(found, "a+")
+    assert score.exact is (found is True)
+    assert score.detail.startswith(detail)
 
 
 @pytest.mark.parametrize(
