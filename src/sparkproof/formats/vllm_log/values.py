@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 
 from sparkproof.core.observations.boot_log import Argument, Value
 
@@ -24,7 +25,8 @@ def parse_value(name: str, text: str) -> Value:
         if name.endswith(_WHOLE):
             return int(plain)
         if name.endswith(_REAL):
-            return float(plain)
+            number = float(plain)
+            return number if math.isfinite(number) else text
     except ValueError:
         return text
     return text
