@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+Begin = Callable[..., "subprocess.Popen[bytes]"]
 SCRIPT = Path(sys.executable).with_name("sparkproof")
 
 
@@ -46,5 +47,26 @@ def run(environment: dict[str, str], tmp_path: Path) -> Run:
             timeout=120,
             input=stdin,
         )
+
+    return start
+
+
+@pytest.fixture
+def begin(environment: dict[str, str], tmp_path: Path) -> Begin:
+    """``begin("bench", url, until=b"round 3")``: it runs, and has said that on stderr."""
+
+    def start(*arguments: str, until: bytes) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [str(SCRIPT), *arguments],
+            env=environment,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        for line in process.stderr:
+            if until in line:
+                break
+        return process
 
     return start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import socket
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.contract.ab_arms import stand_in
-from tests.e2e.conftest import SCRIPT, Run
+from tests.e2e.conftest import SCRIPT, Begin, Run
 
 from sparkproof.adapters.server_process import look_at
 from sparkproof.testing.openai_server import OpenAIServer
@@ -79,22 +78,12 @@ def test_wrong_usage_is_told_before_anything_is_asked(
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_what_was_answered_survives_and_is_not_asked_again(
-    run: Run, environment: dict[str, str], tmp_path: Path, stop: signal.Signals
+    run: Run, begin: Begin, stop: signal.Signals
 ) -> None:
     with serve() as control, serve(started=5, behaviour={"interval_s": 0.05}) as slow:
         command = ("ab", control.url, slow.url, *SMALL)
-        process = subprocess.Popen(
-            [str(SCRIPT), *command, "--json"],
-            env=environment,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert process.stderr is not None
-        for line in process.stderr:
-            if b"treatment: round 1" in line:
-                break
-        os.kill(process.pid, stop)
+        process = begin(*command, "--json", until=b"treatment: round 1")
+        process.send_signal(stop)
         out, _ = process.communicate(timeout=60)
         before = len(control.stand_in.asked)
         slow.stand_in.behaviour.interval_s = 0.0

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.conftest import SCRIPT, Run
+from tests.e2e.conftest import Begin, Run
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.server_port import Ask, Reply
@@ -175,21 +173,12 @@ def test_the_key_reaches_no_receipt_and_no_output(run: Run, tmp_path: Path) -> N
         assert key.encode() not in text
 
 
-def test_interrupting_keeps_what_was_measured(environment: dict[str, str], tmp_path: Path) -> None:
+def test_interrupting_keeps_what_was_measured(begin: Begin) -> None:
     with serve(ttft_s=0.05, interval_s=0.01) as server:
-        process = subprocess.Popen(
-            [str(SCRIPT), "bench", server.url, *BENCH, "--repeats", "200", "--json"],
-            env=environment,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert process.stderr is not None
-        for line in process.stderr:
-            if b"round 3" in line:
-                break
+        bench = ("bench", server.url, *BENCH, "--repeats", "200", "--json")
+        process = begin(*bench, until=b"round 3")
         time.sleep(0.1)
-        os.kill(process.pid, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     report = json.loads(out)
     assert process.returncode == 130

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.conftest import SCRIPT, Run
+from tests.e2e.conftest import Begin, Run
 
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.results.live_proof import PartName
@@ -258,22 +256,11 @@ def test_wrong_usage_asks_nobody(
     assert done.stdout == b""
 
 
-def test_interrupting_keeps_what_was_done(
-    environment: dict[str, str], deployed: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_interrupting_keeps_what_was_done(begin: Begin, deployed: tuple[str, ...]) -> None:
     with serve(ttft_s=0.05, interval_s=0.02) as server:
-        process = subprocess.Popen(
-            [str(SCRIPT), *deployed, "--live", server.url, "--skip", "soak", "--json"],
-            env=environment,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert process.stderr is not None
-        for line in process.stderr:
-            if b"round 1 of 3: answer" in line:
-                break
-        os.kill(process.pid, signal.SIGINT)
+        live = (*deployed, "--live", server.url, "--skip", "soak", "--json")
+        process = begin(*live, until=b"round 1 of 3: answer")
+        process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     answer = json.loads(out)
     assert process.returncode == 130

@@ -43,8 +43,9 @@ def test_the_bar_names_what_it_does_and_stays_off_stdout(
     assert capsys.readouterr().out == ""
 
 
-def test_silence() -> None:
+def test_silence(capfd: pytest.CaptureFixture[str]) -> None:
     silent = NoProgress()
     silent.start("x", 1)
     silent.advance(1)
     silent.finish()
+    assert capfd.readouterr() == ("", "")
