@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.live.server import _free_port, _metrics, _stop
+from tests.live.server import free_port, metrics_of, stop_server
 
 TRAINED = Path(__file__).parents[1] / "data" / "tiny-qwen3"
 MAKER = Path(__file__).with_name("make_model.py")
@@ -78,7 +78,7 @@ def serving(
     Args:
         release: a folder with another vLLM, put before the environment's own.
     """
-    port = _free_port()
+    port = free_port()
     ahead = {"PYTHONPATH": str(release)} if release else {}
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "server.log"
@@ -95,7 +95,7 @@ def serving(
                 start_new_session=True,
             )
             try:
-                _metrics(process, port, log)
+                metrics_of(process, port, log)
                 yield Live(f"http://127.0.0.1:{port}", log, process.pid)
             finally:
-                _stop(process)
+                stop_server(process)

@@ -45,9 +45,9 @@ def boot(environment: Path, config: Path, args: Sequence[str]) -> Figures:
         folder.mkdir()
         (folder / "config.json").write_bytes(config.read_bytes())
         log = Path(scratch) / "log"
-        port = _free_port()
+        port = free_port()
         with _server(environment, folder, args, port, log) as process:
-            text = _metrics(process, port, log)
+            text = metrics_of(process, port, log)
         match = _LINE.search(log.read_text())
         if match is None:
             raise AssertionError("the boot log has no line about the pool")
@@ -82,10 +82,10 @@ def _server(
         try:
             yield process
         finally:
-            _stop(process)
+            stop_server(process)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop_server(process: subprocess.Popen[bytes]) -> None:
     os.killpg(process.pid, signal.SIGTERM)
     try:
         process.wait(30)
@@ -94,7 +94,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _metrics(process: subprocess.Popen[bytes], port: int, log: Path) -> str:
+def metrics_of(process: subprocess.Popen[bytes], port: int, log: Path) -> str:
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -108,7 +108,7 @@ def _metrics(process: subprocess.Popen[bytes], port: int, log: Path) -> str:
     raise AssertionError(f"not ready after {READY_S} s: {log.read_text()[-2000:]}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
