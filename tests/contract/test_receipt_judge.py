@@ -21,7 +21,7 @@ from sparkproof.render.export import render_export, render_judgement
 from sparkproof.render.lines import plain_text
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.usecases.bench import Arm, bench
-from sparkproof.usecases.live import keep
+from sparkproof.usecases.keep import keep
 from sparkproof.usecases.receipt_export import read_report
 from sparkproof.usecases.receipt_judge import judge_receipt
 from sparkproof.usecases.smoke import smoke

@@ -45,7 +45,8 @@ from sparkproof.usecases.ab_report import report_ab
 from sparkproof.usecases.ab_run import AbRun, Say
 from sparkproof.usecases.ab_scoring import scorer_of
 from sparkproof.usecases.ab_wish import AbWish, plan_in, read_tasks, refuse_arms
-from sparkproof.usecases.live import Session, keep
+from sparkproof.usecases.keep import keep
+from sparkproof.usecases.live import Session
 
 
 def ab(

@@ -20,7 +20,8 @@ from sparkproof.load.schedule import order_of
 from sparkproof.usecases.bench_identities import identities_of
 from sparkproof.usecases.bench_run import BenchRun, Say, cell_words
 from sparkproof.usecases.envelope import make_report
-from sparkproof.usecases.live import Ports, keep, subject_of
+from sparkproof.usecases.keep import keep
+from sparkproof.usecases.live import Ports, subject_of
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

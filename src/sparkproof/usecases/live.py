@@ -1,4 +1,4 @@
-"""What every gate on a live server does alike: ask, scrape, keep."""
+"""What every gate on a live server does alike: ask and scrape."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from sparkproof.adapters.server import Server, key_of
-from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UnreachableError
-from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.observations.server_snapshot import EngineCounts, Served, ServerSnapshot
-from sparkproof.core.receipt import Receipt
 from sparkproof.core.refs import RefKind
-from sparkproof.core.report import Report
 from sparkproof.core.server_port import Ask, Failure, Reply, ServerPort
 from sparkproof.core.subject import Subject
 from sparkproof.core.unknown import Unknown
@@ -33,7 +29,6 @@ from sparkproof.formats.openai_answer import (
 )
 from sparkproof.formats.vllm_metrics import read_counts
 from sparkproof.load.observe import KEPT_BYTES, observe
-from sparkproof.receipts.receipt import seal
 
 T = TypeVar("T")
 _SETTLE_S = 2.0
@@ -233,36 +228,3 @@ def subject_of(snapshot: ServerSnapshot) -> Subject:
         version=snapshot.version,
         url=snapshot.address,
     )
-
-
-def keep(
-    report: Report[T],
-    store: ReceiptStore | None,
-    inputs: dict[str, str],
-    parents: tuple[str, ...] = (),
-) -> Report[T]:
-    """The report with its receipt's digest; a receipt that can't be written costs no answer.
-
-    Args:
-        parents: digests of the receipts that it builds on.
-    """
-    if store is None:
-        return report
-
-    def seal_on(previous: str) -> Receipt:
-        homes = (str(Path.home()),)
-        return seal(report, inputs=inputs, previous=previous, parents=parents, homes=homes)
-
-    try:
-        receipt, _ = store.append(seal_on)
-    except UnreachableError as error:
-        finding = Finding(
-            rule="receipt/not-written",
-            severity=Severity.WARNING,
-            confidence=Confidence.SHOWN,
-            message=error.message,
-            subject="receipt",
-            remedy=error.hint,
-        )
-        return msgspec.structs.replace(report, findings=(*report.findings, finding))
-    return msgspec.structs.replace(report, receipt=receipt.hash)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -14,10 +12,9 @@ from sparkproof.adapters.store import ReceiptStore
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
-from sparkproof.core.errors import UnreachableError, UsageError
-from sparkproof.core.finding import Confidence, Finding, Severity
+from sparkproof.core.errors import UsageError
+from sparkproof.core.finding import Finding
 from sparkproof.core.ports import Progress
-from sparkproof.core.receipt import Receipt
 from sparkproof.core.redaction import redact_arguments, redact_environment
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import Alternative, Branch, ProofResult, Shown
@@ -28,11 +25,11 @@ from sparkproof.core.verdict import Verdict, fold
 from sparkproof.facts.backend import backends
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
-from sparkproof.receipts.receipt import seal
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.code_reading import BUILT, UNBUILT
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.keep import keep
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_arguments import (
@@ -103,7 +100,7 @@ def prove(
         report = _with_shown(report, find_shown(store, given))
     if log:
         report = with_log(report, log, deployment)
-    return report if store is None else _with_receipt(report, store, deployment, checkpoint)
+    return keep(report, store, _inputs(report, deployment, checkpoint))
 
 
 def _with_shown(report: Report[ProofResult], found: tuple[Shown, ...]) -> Report[ProofResult]:
@@ -117,35 +114,15 @@ def _with_shown(report: Report[ProofResult], found: tuple[Shown, ...]) -> Report
     )
 
 
-def _with_receipt(
-    report: Report[ProofResult],
-    store: ReceiptStore,
-    deployment: Deployment,
-    checkpoint: ReadCheckpoint,
-) -> Report[ProofResult]:
-    """The report with its receipt's digest; a receipt that can't be written costs no answer."""
-    inputs = {
+def _inputs(
+    report: Report[ProofResult], deployment: Deployment, checkpoint: ReadCheckpoint
+) -> dict[str, str]:
+    """Digests of what the answer rests on."""
+    return {
         "deployment": digest(_redacted(deployment)),
         "checkpoint": digest({name: sha256_hex(data) for name, data in checkpoint.files.items()}),
         "artifact": report.subjects[0].identity,
     }
-    try:
-        receipt, _ = store.append(partial(_seal, report, inputs))
-    except UnreachableError as error:
-        finding = Finding(
-            rule="receipt/not-written",
-            severity=Severity.WARNING,
-            confidence=Confidence.SHOWN,
-            message=error.message,
-            subject="receipt",
-            remedy=error.hint,
-        )
-        return msgspec.structs.replace(report, findings=(*report.findings, finding))
-    return msgspec.structs.replace(report, receipt=receipt.hash)
-
-
-def _seal(report: Report[ProofResult], inputs: dict[str, str], previous: str) -> Receipt:
-    return seal(report, inputs=inputs, previous=previous, homes=(str(Path.home()),))
 
 
 def _report(

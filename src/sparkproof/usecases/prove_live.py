@@ -30,7 +30,8 @@ from sparkproof.usecases.ab import ab
 from sparkproof.usecases.ab_arms import ArmRef
 from sparkproof.usecases.bench import Arm, bench
 from sparkproof.usecases.expectations import expected_of, refuse_model
-from sparkproof.usecases.live import Ports, keep, take_snapshot
+from sparkproof.usecases.keep import keep
+from sparkproof.usecases.live import Ports, take_snapshot
 from sparkproof.usecases.prove import prove
 from sparkproof.usecases.prove_live_match import (
     judge_match,

@@ -35,7 +35,8 @@ from sparkproof.gates.warmup import first_costs, plan_warmup
 from sparkproof.load.prompts import words_for
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.expectations import expected_of, log_says, refuse_model
-from sparkproof.usecases.live import Ports, Session, keep, subject_of, take_snapshot
+from sparkproof.usecases.keep import keep
+from sparkproof.usecases.live import Ports, Session, subject_of, take_snapshot
 
 _POLL_S = 2.0
 _SILENCES = 2

@@ -23,7 +23,8 @@ from sparkproof.core.server_port import ServerPort
 from sparkproof.gates.soak_plan import Wishes, check_wishes
 from sparkproof.load.soak_tally import Tally
 from sparkproof.usecases.expectations import refuse_model
-from sparkproof.usecases.live import Ports, Session, keep, take_snapshot
+from sparkproof.usecases.keep import keep
+from sparkproof.usecases.live import Ports, Session, take_snapshot
 from sparkproof.usecases.soak_begin import (
     begin_plan,
     others_at,

@@ -26,7 +26,8 @@ from sparkproof.gates.pages import make_finding
 from sparkproof.gates.why import find_cause, follow_ups
 from sparkproof.load.ask import CHAT, RAW
 from sparkproof.usecases.envelope import make_report
-from sparkproof.usecases.live import Ports, Session, SilentServerError, keep, take_snapshot
+from sparkproof.usecases.keep import keep
+from sparkproof.usecases.live import Ports, Session, SilentServerError, take_snapshot
 from sparkproof.usecases.smoke import answer_rule
 
 PATIENCE_S = 120.0
