@@ -7,8 +7,9 @@ for us alone the collected and the blind ones, which were gathered later. We get
 alone; Minefield gets the symptom in words besides, as its command line wants one; sparkrun's
 hints get the fragment. Where a record has no log text, abstaining is all that a log reader can do.
 
-Ours is scored by class, automatically: ``kind only`` says what happened and names no cause,
-``related`` names what is a part of it, and abstaining is right where the thread settles nothing.
+Ours is scored by class, automatically: ``kind only`` says what happened, or what requests failed
+of, and names no cause of the server's; ``related`` names what is a part of it; where an error
+arose (``place/``) is no more than abstaining, which is right where the thread settles nothing.
 What an earlier catalogue did with the same records: ``git worktree add ../before COMMIT``, then
 this with ``PYTHONPATH=../before/src``.
 
@@ -79,7 +80,8 @@ def score_ours(index: PhraseIndex, record: dict[str, Any]) -> str:
     if found and found.cause:
         named = found.cause.failure_class
         return "cause" if named in right else "related" if named in related else "wrong"
-    kinds = {k.failure_class for k in found.kinds} if found else set()
+    told = (*found.kinds, *found.requests) if found else ()
+    kinds = {k.failure_class for k in told if not k.signature.startswith("place/")}
     if "related" in record and right and kinds and not kinds & {*right, *related}:
         return "wrong"
     return "kind only" if kinds else "abstains"

@@ -38,16 +38,21 @@ def diagnose(boot: BootLog, signatures: Iterable[Signature], where: str) -> Diag
         if (found := _match(signature, boot, hits)) is not None
     }
     displaced = {other for signature, _ in matched.values() for other in signature.over}
+    requests = {s.id for s, _ in matched.values() if s.request and _has_server(boot)}
+    places = {s.id for s, _ in matched.values() if s.place}
     causes = [
         _cause(signature, found, where)
         for name, (signature, found) in matched.items()
-        if name not in displaced
+        if name not in displaced | requests | places
     ]
     named = sorted((c for c in causes if c.names_cause), key=_weight)
     cause, rivals = _choose(named)
     kinds = tuple(
         sorted((c for c in causes if not c.names_cause and not (cause and c.yields)), key=_weight)
     )
+    if not causes and boot.outcome in _LOUD:
+        told = (_cause(*matched[name], where) for name in sorted(places))
+        kinds = tuple(sorted(told, key=_weight))
     saw = _first_error(boot)
     open_question = cause is None and is_troubled(boot, causes)
     return Diagnosis(
@@ -56,9 +61,10 @@ def diagnose(boot: BootLog, signatures: Iterable[Signature], where: str) -> Diag
         kinds=kinds,
         troubled=is_troubled(boot, causes),
         last_good=boot.reached.value,
-        saw=f"{saw.kind}: {saw.message}" if saw else "",
+        saw=_told(saw) if saw else "",
         saw_line=saw.line if saw else 0,
         keep=(kinds[0].keep if kinds and kinds[0].keep else KEEP) if open_question else (),
+        requests=tuple(_cause(*matched[name], where) for name in sorted(requests)),
     )
 
 
@@ -96,18 +102,25 @@ def _fits_outcome(signature: Signature, boot: BootLog, found: list[Hit]) -> bool
     something quiet; and what a request was refused for is no failure of the server.
     """
     ready = next((p.line for p in boot.phases if p.phase is Phase.READY), 0)
-    if signature.request and signature.quiet:
-        return _requests_alone(boot)
     if signature.request:
-        return not (boot.whole or boot.version or ready)
+        return _requests_alone(boot) if signature.quiet else not _has_server(boot)
     if signature.quiet and not signature.names_cause and _served_after(boot, found):
         return False
     if signature.quiet:
         return signature.severity is not Severity.WARNING or boot.outcome not in _LOUD
-    return not ready or any(hit.severe and hit.last_line > ready for hit in found)
+    if not ready:
+        return True
+    last = max((hit.last_line for hit in found if hit.severe), default=0)
+    return last > ready and (boot.outcome in _LOUD or last > boot.traffic.last_answer_line)
 
 
 _LOUD = frozenset({Outcome.FAILED, Outcome.DIED})
+
+
+def _has_server(boot: BootLog) -> bool:
+    """Whether a server's own life is in the log, not only what became of a request."""
+    ready = any(p.phase is Phase.READY for p in boot.phases)
+    return bool(boot.whole or boot.version or ready)
 
 
 def _requests_alone(boot: BootLog) -> bool:
@@ -204,6 +217,13 @@ def _choose(named: list[Cause]) -> tuple[Cause | None, tuple[Cause, ...]]:
         and cause.failure_class != best.failure_class
     ]
     return (None, (best, *rivals)) if rivals else (best, ())
+
+
+def _told(error: ErrorSeen) -> str:
+    """What an error says; one that says nothing is known by the place it came from."""
+    if error.message or not error.frames:
+        return f"{error.kind}: {error.message}"
+    return f"{error.kind} at {error.frames[-1]}"
 
 
 def _first_error(boot: BootLog) -> ErrorSeen | None:

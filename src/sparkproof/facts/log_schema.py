@@ -108,10 +108,12 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quiet: its lines may be of any level, and the server may be serving; else one of them
             must be an error or raw output.
         request: concerns requests; it never explains what a whole log shows of the server,
-            unless it is `quiet` too: then it shows in a server that lives, and never explains
-            its death.
+            and if it is `quiet` too, it is told of a server that lives as what its requests
+            failed of.
         yields: gives way to any other cause: such errors are often caught and survived, or say
             less than it does.
+        place: tells only where in vLLM an error arose; shown where nothing else is known of a
+            boot that failed.
         clauses: all must hold.
         unless: none may be found.
         over: ids of vaguer signatures that this one displaces when both match.
@@ -137,6 +139,7 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quiet: bool = False
     request: bool = False
     yields: bool = False
+    place: bool = False
     unless: tuple[Phrase, ...] = ()
     when: Context = Context()
     over: tuple[str, ...] = ()

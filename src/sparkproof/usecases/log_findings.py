@@ -25,6 +25,7 @@ def judge_boot(view: BootView, where: str) -> tuple[Verdict, tuple[Finding, ...]
         findings += [_cause_finding(c, Severity.WARNING) for c in diagnosis.kinds]
         if not diagnosis.rivals:
             findings.append(_no_cause(view, where))
+    findings += [_cause_finding(c, Severity.WARNING) for c in diagnosis.requests]
     findings += [_number_finding(item) for item in view.derived if item.suspicious]
     findings += [
         _warning_finding(w, where) for w in view.boot.warnings if w.judgement is Judgement.MATTERS

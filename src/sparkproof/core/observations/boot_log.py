@@ -189,6 +189,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         last_prefix_hit_pct: the last prefix-cache hit rate printed, percent; -1 if never.
         last_acceptance_length: tokens a step, bonus token included; -1 if never.
         last_generation_line: the last line that states a throughput above 0; 0 if none does.
+        last_answer_line: the last request that was answered well; 0 if none was.
     """
 
     intervals: int = 0
@@ -204,6 +205,7 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     responses_refused: int = 0
     responses_failed: int = 0
     last_generation_line: int = 0
+    last_answer_line: int = 0
 
 
 class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

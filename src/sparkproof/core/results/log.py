@@ -41,6 +41,7 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cause: the one most likely; None where none is named.
         rivals: causes that match as well and say something else; then `cause` is None.
         kinds: signatures that tell the kind of failure only.
+        requests: what requests failed of while the server lived; no failure of the server.
         troubled: the log shows a failure at all.
         last_good: the last phase that was passed.
         saw: the first error of the log, as printed ("" for none).
@@ -55,6 +56,7 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     saw: str = ""
     saw_line: int = 0
     keep: tuple[str, ...] = ()
+    requests: tuple[Cause, ...] = ()
 
 
 class Derived(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

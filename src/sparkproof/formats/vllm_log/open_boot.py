@@ -53,6 +53,8 @@ class OpenBoot:
         """Count an answered request; the first good one shows that the server is up."""
         if status in (b"2", b"3"):
             self.responses[0] += 1
+            if b'"POST ' in raw:
+                self._boot.traffic.answered_at = number
             if not self._served:
                 self._served = self._ended = True
                 self.add(raw, ACCESS, number)

@@ -12,6 +12,7 @@ class TrafficSum:
         self.responses = [0, 0, 0]
         self._intervals = 0
         self._generated_at = 0
+        self.answered_at = 0
         self._peaks: dict[str, float] = {}
         self._last: dict[str, float] = {}
 
@@ -48,4 +49,5 @@ class TrafficSum:
             responses_refused=self.responses[1],
             responses_failed=self.responses[2],
             last_generation_line=self._generated_at,
+            last_answer_line=self.answered_at,
         )
