@@ -20,7 +20,8 @@ from sparkproof.core.observations.checkpoint_profile import (
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.hf_config import ModelConfig, QuantDeclaration
 from sparkproof.formats.hf_weight_only import LayerOverride, WeightOnly
-from sparkproof.formats.name_pattern import PATTERN_LIMIT, NamePattern, compile_regex
+from sparkproof.formats.name_pattern import NamePattern, compile_regex
+from sparkproof.formats.name_pattern_syntax import PATTERN_LIMIT
 
 _INTEGERS = {4: QuantScheme.INT4_W4A16, 8: QuantScheme.INT8_W8A16}
 _SPECIAL = frozenset("*+?^$()[]{}|\\")
