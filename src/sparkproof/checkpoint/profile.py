@@ -82,6 +82,7 @@ def _shape(config: ModelConfig, name: str) -> CheckpointProfile:
         num_experts=config.num_experts,
         draft_layers=config.draft_layers,
         routing=config.routing if config.num_experts else {},
+        own_classes=config.own_classes,
         reconstructed="; ".join(config.origin.sources) if config.origin else "",
         assumed=config.origin.assumed if config.origin else (),
     )

@@ -18,6 +18,8 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         draft_model: the drafter's own checkpoint ("" for none).
         draft_moe_backend, draft_attention_backend, draft_kv_cache_dtype: the drafter's own
             choices ("" where it follows the target's).
+        model_impl: ``--model-impl``: whose class is taken for the architecture.
+        trust_remote_code: code that comes with the checkpoint may run in the server.
         settings: further answers by the path under which selection functions ask.
     """
 
@@ -38,6 +40,8 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft_attention_backend: str = ""
     draft_kv_cache_dtype: str = ""
     settings: dict[str, Scalar] = {}
+    model_impl: str = "auto"
+    trust_remote_code: bool = False
 
     @property
     def attention_backends(self) -> tuple[str, ...]:

@@ -132,6 +132,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         dense_layers: layers of an MoE model that have a plain MLP.
         bare_quantization: the document is a quantization block and nothing else.
         routing: how tokens are sent to experts, key by key as declared.
+        own_classes: model classes in code that comes with the checkpoint (``auto_map``).
     """
 
     where: str
@@ -158,6 +159,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: Origin | None = None
     bare_quantization: bool = False
     routing: dict[str, str | int | float | bool] = {}
+    own_classes: tuple[str, ...] = ()
 
 
 def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
@@ -200,7 +202,15 @@ def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
         quantization=_quantization(top, text),
         origin=_parse_origin(top.table(_ORIGIN)),
         routing=_plain_values(inner, _ROUTING),
+        own_classes=_own_classes(top.raw.get("auto_map")),
     )
+
+
+def _own_classes(auto_map: object) -> tuple[str, ...]:
+    """What stands behind ``AutoModel…``, the only entries that vLLM takes a class from."""
+    entries = auto_map.items() if isinstance(auto_map, dict) else ()
+    found = (value for name, value in entries if str(name).startswith("AutoModel"))
+    return tuple(dict.fromkeys(value for value in found if isinstance(value, str)))
 
 
 def _plain_values(inner: Fields, keys: Iterable[str]) -> dict[str, str | int | float | bool]:

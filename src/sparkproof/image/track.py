@@ -29,14 +29,20 @@ class TagTrack(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def follow_track(tag: str, created: str, now: datetime, tags: Iterable[str]) -> TagTrack:
     """Judge a tag by its own name, its image's date, and the names beside it."""
-    facts = image_contents()
-    pattern = re.compile(facts.version_in_tag)
+    pattern = re.compile(image_contents().version_in_tag)
     return TagTrack(
         tag=tag,
-        moving=bool(tag) and (bool(re.search(facts.moving_tag, tag)) or not pattern.search(tag)),
+        moving=bool(tag) and is_moving(tag),
         age_days=age_days(created, now),
         newer=_newer(tag, tags, pattern),
     )
+
+
+def is_moving(tag: str) -> bool:
+    """Whether a tag is pushed again and again, by its own name; "" stands for ``latest``."""
+    facts = image_contents()
+    moving = re.search(facts.moving_tag, tag) or not re.search(facts.version_in_tag, tag)
+    return bool(moving)
 
 
 def age_days(created: str, now: datetime) -> int:

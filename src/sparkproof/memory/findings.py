@@ -51,6 +51,7 @@ def judge_memory(case: Situation) -> tuple[Finding, ...]:
         *_over_reservation(case),
         *_co_residence(case),
         *_discrete_utilization(case),
+        *_pinned(case.args),
         *_batch_tokens(case),
         *_context(case),
     ]
@@ -196,6 +197,32 @@ def _discrete_utilization(case: Situation) -> Iterator[Finding]:
         ),
         remedy="size it from the requests: see the solved value below",
     )
+
+
+def _pinned(args: ServeArgs) -> Iterator[Finding]:
+    """A stated pool beside another word for its size."""
+    worker = Evidence("v1/worker/gpu_worker.py", "determine_available_memory")
+    if args.blocks_override and args.kv_bytes:
+        yield Finding(
+            rule="memory/pins-clash",
+            severity=Severity.WARNING,
+            confidence=Confidence.SHOWN,
+            message="--num-gpu-blocks-override decides how many blocks are allocated,"
+            " --kv-cache-memory-bytes does not",
+            remedy="give one of the two",
+            evidence=(Evidence("v1/core", "may_override_num_blocks"), worker),
+        )
+    pin = "--num-gpu-blocks-override" if args.blocks_override else "--kv-cache-memory-bytes"
+    if args.utilization is not None and (args.blocks_override or args.kv_bytes):
+        yield Finding(
+            rule="memory/share-beside-pin",
+            severity=Severity.WARNING,
+            confidence=Confidence.SHOWN,
+            message=f"{pin} sizes the pool; --gpu-memory-utilization {args.utilization:g} only says"
+            " how much has to be free at start",
+            remedy="keep it as small as what the server takes, or leave the pool to it",
+            evidence=(worker, Evidence("v1/worker/utils.py", "request_memory")),
+        )
 
 
 def _batch_tokens(case: Situation) -> Iterator[Finding]:

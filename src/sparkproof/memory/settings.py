@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import RefusedFlagError, UsageError
 from sparkproof.core.observations.state_layout import RELEASE_DEFAULT, StateKind, StateLayout
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.facts.memory_book import (
@@ -156,7 +156,7 @@ def _draft_cache(args: ServeArgs, cache: CacheFormat) -> CacheFormat:
 
 def _check(layout: StateLayout, args: ServeArgs) -> None:
     if args.utilization is not None and not 0 < args.utilization <= 1:
-        raise UsageError(
+        raise RefusedFlagError(
             f"`--gpu-memory-utilization {args.utilization}` is outside 0 to 1",
             hint="it is a share of the whole memory",
         )
@@ -167,7 +167,7 @@ def _check(layout: StateLayout, args: ServeArgs) -> None:
         )
     heads = layout.attention_heads
     if heads and heads % args.tensor_parallel:
-        raise UsageError(
+        raise RefusedFlagError(
             f"`--tensor-parallel-size {args.tensor_parallel}` does not divide"
             f" {heads} attention heads",
             hint="vLLM refuses to start so",
@@ -186,7 +186,7 @@ def _prefix_caching(layout: StateLayout, args: ServeArgs, rules: KvRules) -> boo
 def _state_mode(layout: StateLayout, args: ServeArgs, rules: KvRules, *, prefix: bool) -> str:
     asked = args.state_mode
     if asked and asked not in rules.words("state_modes"):
-        raise UsageError(
+        raise RefusedFlagError(
             f"`--mamba-cache-mode {asked}` is not accepted by vLLM {rules.version}",
             hint=f"accepted: {rules.text('state_modes')}",
         )

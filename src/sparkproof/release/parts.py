@@ -103,7 +103,12 @@ class PartReader:
     def few(self) -> Parts:
         """What the arguments and the architecture of one deployment are held against."""
         configs, literals = self._configs()
-        return Parts(models=self.models(), configs=configs, literals=literals)
+        return Parts(
+            models=self.models(), configs=configs, literals=literals, graphs=self._graphs()
+        )
+
+    def _graphs(self) -> GraphRule | None:
+        return self._try("release/graphs", lambda: read_graph_rule(self._table), None)
 
     def _configs(self) -> tuple[tuple[ConfigClass, ...], tuple[LiteralType, ...]]:
         none: tuple[tuple[ConfigClass, ...], tuple[LiteralType, ...]] = ((), ())
@@ -126,7 +131,7 @@ class PartReader:
             literals=literals,
             batch_tiers=self._try("release/batch", lambda: read_batch_tiers(self._table), ()),
             rules=(*async_rules, *runner_rules),
-            graphs=self._try("release/graphs", lambda: read_graph_rule(self._table), None),
+            graphs=self._graphs(),
             parsers=self._try("release/parsers", lambda: read_parsers(self._table), ()),
             metrics=metrics,
             endpoints=self._try(

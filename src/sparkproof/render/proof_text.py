@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerFormat
-from sparkproof.core.results.proof import Branch, Delivery, LayerProof, ProofResult
+from sparkproof.core.results.proof import Branch, Delivery, LayerProof, Memory, ProofResult
 from sparkproof.core.text import shorten as cut
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
@@ -29,6 +29,7 @@ def render_proof(result: ProofResult, *, verbose: bool = False) -> list[Line]:
         line(),
         heading("deliver", _delivered_to(result)),
         *(item for branch in result.branches for item in _deliver(branch)),
+        *_fit(result.memory),
         *render_shown(result.shown),
         *_boot_log(result),
         *_alternatives(result),
@@ -134,6 +135,19 @@ def _delivery_rows(item: Delivery, subjects: list[str]) -> Iterator[tuple[Cell, 
     )
     amount = f"{plural(item.kernels, 'kernel')}, {', '.join(item.archs)}: " if item.kernels else ""
     yield "", "", Span(f"{amount}{item.reason}", style if warned else Style.DIM)
+
+
+def _fit(memory: Memory | None) -> Iterator[Line]:
+    if memory is None:
+        return
+    yield line()
+    plan = memory.plan
+    yield heading("fit", f"in {plan.device_memory_gib:.2f} GiB" if plan is not None else "")
+    yield line(f"  {memory.summary}")
+    if plan is not None and plan.low is not None and plan.high is not None:
+        told = f"  {plan.low.tokens:,} to {plan.high.tokens:,} tokens in four boots of five"
+        yield line(Span(told, Style.DIM))
+    yield from (line(Span(f"  {note}", Style.DIM)) for note in memory.notes)
 
 
 def _boot_log(result: ProofResult) -> Iterator[Line]:

@@ -82,7 +82,21 @@ def _table(result: SelectResult, columns: Sequence[Selection]) -> Iterator[Line]
             rows.append((title, Span(same if first else "", Style.DIM)))
         rows += [row for cells, names in other.items() for row in _cell_rows(names, cells)]
         first = first or found
-    yield from table(rows)
+    yield from table([*rows, *_shown(columns)])
+
+
+def _shown(columns: Sequence[Selection]) -> Iterator[Sequence[Cell]]:
+    """What a server showed of each, a row a gate; nothing where no receipt speaks of any."""
+    gates = dict.fromkeys(item.command for column in columns for item in column.shown or ())
+    for gate in gates:
+        found = [next((i for i in c.shown or () if i.command == gate), None) for c in columns]
+        cells = (
+            Span(f"{item.verdict.value} on {item.created_at[:10]}", VERDICT_STYLE[item.verdict])
+            if item is not None
+            else Span("not yet", Style.DIM)
+            for item in found
+        )
+        yield (f"shown here: {gate}", *cells)
 
 
 def _release(item: Selection) -> str:

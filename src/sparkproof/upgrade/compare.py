@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -20,8 +21,15 @@ from sparkproof.upgrade.view import Case
 from sparkproof.upgrade.words import compare_words
 
 _ORDER = tuple(Bite)
-_TOLD_BY = {"architecture": "architecture", "kv-cache": "--kv-cache-dtype"}
+_TOLD_BY = {
+    "architecture": "architecture",
+    "kv-cache": "--kv-cache-dtype",
+    "quantization-flag": "--quantization",
+    "drafter": "--speculative-config",
+}
 """Subjects of a proof that a flag or the registry tells of by itself."""
+_KV_CACHE, _ATTENTION = "kv-cache", ("attention-kernel", "draft-attention")
+"""A cache format that is refused leaves attention without a backend: one cause."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -64,12 +72,12 @@ def _once(
 ) -> dict[tuple[bool, Change], None]:
     """Without refusals that a refused flag explains already."""
     rows = list(found)
-    flags = {
-        edit.name
-        for _, change in rows
-        if change.bite is Bite.WONT_START and change.rests_on == "release surface"
-        for edit in change.edits
-    }
+    stops = [change for _, change in rows if change.bite is Bite.WONT_START]
+    surface = [change for change in stops if change.rests_on == "release surface"]
+    flags = {edit.name for change in surface for edit in change.edits}
+    flags |= {change.subject.partition(".")[0] for change in surface if _is_flag(change.subject)}
+    if any(change.subject == _KV_CACHE for change in stops):
+        flags.add(_KV_CACHE)
     subjects = {c.subject for _, c in rows if c.rests_on == "release surface"}
     if subjects & set(architectures):
         flags.add("architecture")
@@ -85,8 +93,20 @@ def _once(
 def _explained(change: Change, flags: set[str]) -> bool:
     """Whether the refusal is of a flag that was told of by its name."""
     named = any(edit.name in flags for edit in change.edits)
-    kind = _TOLD_BY.get(change.subject.split()[0], "")
-    return named or kind in flags or any(f"`{flag} " in change.message for flag in flags)
+    subject = change.subject.split()[0]
+    if subject in _ATTENTION and flags & {_KV_CACHE, _TOLD_BY[_KV_CACHE]}:
+        return True
+    kind = _TOLD_BY.get(subject, "")
+    return named or kind in flags or any(_names(change.message, flag) for flag in flags)
+
+
+def _is_flag(subject: str) -> bool:
+    return subject.startswith("--")
+
+
+def _names(message: str, flag: str) -> bool:
+    """Whether a message speaks of the flag itself, and not of a longer one."""
+    return _is_flag(flag) and bool(re.search(rf"{re.escape(flag)}(?![\w-])", message))
 
 
 def _sorted(changes: Iterable[Change]) -> tuple[Change, ...]:

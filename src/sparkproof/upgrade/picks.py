@@ -73,9 +73,10 @@ def _layer(case: Case, old: LayerProof, new: LayerProof) -> Iterator[tuple[bool,
 def _error(layer: LayerProof) -> str:
     """What the release raises, as far as selection goes."""
     if layer.prediction is not None:
-        return " ".join(layer.prediction.error.replace("\\n", " ").split())
+        error = layer.prediction.error.partition(" (choose from")[0]
+        return " ".join(error.replace("\\n", " ").split())
     refused = layer.verdict is Verdict.FAIL and not layer.deliveries
-    return layer.reason if refused else ""
+    return layer.reason.removeprefix("vLLM refuses: ") if refused else ""
 
 
 def _identity(layer: LayerProof) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from sparkproof.core.condition import Tri, evaluate
 from sparkproof.core.finding import Confidence
 from sparkproof.core.memory_plan import KvPlan
+from sparkproof.core.observations.release_parts import GraphRule
 from sparkproof.core.results.upgrade import Action, Bite, Change, Edit
 from sparkproof.upgrade.arguments import Given, lookup
-from sparkproof.upgrade.decisions import decider, speculation
-from sparkproof.upgrade.view import Case, View
+from sparkproof.upgrade.decisions import Decider, decider, speculation
+from sparkproof.upgrade.view import FLAG_REFUSED, Case, View
 
 _ARITHMETIC, _FACT = "arithmetic", "fact"
 _GIB = 1 << 30
@@ -18,6 +19,7 @@ _LEAST = 0.01
 """Share of the printed tokens below which a difference is not told."""
 _EAGER = "--enforce-eager"
 _OWN_SIZES = (("--cudagraph-capture-sizes",), ("--max-cudagraph-capture-size",))
+_CAP = "max_num_seqs*decode_query_len*2"
 _IN_CONFIG = ("cudagraph_capture_sizes", "max_cudagraph_capture_size")
 
 
@@ -37,7 +39,8 @@ def compare_sizes(case: Case, given: Sequence[Given]) -> Iterator[tuple[bool, Ch
 
 def _refusals(case: Case) -> Iterator[tuple[bool, Change]]:
     for rule, message in case.after.refusals.items():
-        if case.after.plan is None and case.before.plan is None:
+        unplanned = case.after.plan is None and case.before.plan is None
+        if unplanned and rule != FLAG_REFUSED:
             continue  # no release told: it can't be planned here
         change = Change(Bite.WONT_START, rule, message, _ARITHMETIC, after=message)
         yield rule not in case.before.refusals, change
@@ -142,15 +145,24 @@ def _own_sizes(given: Sequence[Given]) -> bool:
 
 def _largest(case: Case, view: View, given: Sequence[Given]) -> int:
     """The largest captured size, 0 where it can't be told."""
-    graphs, plan = view.surface.graphs, view.plan
-    if graphs is None or plan is None:
+    plan = view.plan
+    if plan is None:
         return 0
     asked = decider(case, view.surface, given)
-    ceiling = next((n for when, n in graphs.ceilings if evaluate(when, asked) is Tri.YES), 0)
-    if graphs.cap.replace(" ", "") != "max_num_seqs*decode_query_len*2":
+    tokens = plan.sequences * (1 + plan.speculative_tokens)
+    return min(largest_default(view.surface.graphs, asked, tokens), plan.batched_tokens)
+
+
+def largest_default(graphs: GraphRule | None, asked: Decider, tokens: int) -> int:
+    """The largest size that a release captures by itself, 0 where it can't be told.
+
+    Args:
+        tokens: of a full decode batch.
+    """
+    if graphs is None or graphs.cap.replace(" ", "") != _CAP:
         return 0
-    wanted = plan.sequences * (1 + plan.speculative_tokens) * 2
-    return min(wanted, ceiling, plan.batched_tokens) if ceiling else 0
+    ceiling = next((n for when, n in graphs.ceilings if evaluate(when, asked) is Tri.YES), 0)
+    return min(tokens * 2, ceiling)
 
 
 def _captures_uniform(view: View) -> bool:

@@ -11,6 +11,9 @@ from sparkproof.core.memory_plan import KvPlan
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.results.proof import Branch
 
+FLAG_REFUSED = "memory/flag-refused"
+"""Rule of a flag with which the release ends; other refusals only say that nothing is planned."""
+
 
 class Model(msgspec.Struct, frozen=True):
     """What a release's rules ask of the checkpoint.

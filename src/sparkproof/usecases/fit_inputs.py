@@ -15,7 +15,7 @@ from sparkproof.core.errors import UsageError
 from sparkproof.core.units import plural
 from sparkproof.memory.budget import Weights
 from sparkproof.recipe.deployment_toml import parse_deployment
-from sparkproof.usecases.checkpoint_reading import read_from
+from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 
 _LIMIT_BYTES = 64 << 20
 _EXACT = re.compile(r"(?:[a-z]+:)?vllm(?:\[[^]]*\])?\s*==\s*([^\s;,]+)\Z")
@@ -42,7 +42,11 @@ def read_checkpoint_files(reference: str) -> CheckpointFiles:
         UsageError: the reference can name no checkpoint.
         UnreachableError, FormatError: there is none, or its config is damaged.
     """
-    read = read_from(reference)
+    return files_of(read_from(reference), reference)
+
+
+def files_of(read: ReadCheckpoint, reference: str) -> CheckpointFiles:
+    """What was read of a checkpoint, as ``fit`` takes it."""
     stored = read.profile.stored
     if stored:
         size, source = stored.bytes, f"headers of {plural(stored.shards, 'shard')}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
@@ -13,11 +12,12 @@ from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
 from sparkproof.core.errors import UsageError
-from sparkproof.core.finding import Finding
+from sparkproof.core.finding import Finding, Severity, worst_first
 from sparkproof.core.ports import Progress
 from sparkproof.core.redaction import redact_arguments, redact_environment
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import Alternative, Branch, ProofResult, Shown
+from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.unknown import Unknown
@@ -26,6 +26,7 @@ from sparkproof.facts.backend import backends
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.recipe.selection_args import parse_selection_args
+from sparkproof.upgrade.view import FLAG_REFUSED
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.code_reading import BUILT, UNBUILT
 from sparkproof.usecases.envelope import make_report
@@ -40,9 +41,11 @@ from sparkproof.usecases.prove_arguments import (
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_log import with_log
+from sparkproof.usecases.prove_memory import find_fit
 from sparkproof.usecases.prove_summary import criteria_of, passes_with, summarize
 from sparkproof.usecases.prove_surroundings import (
     find_ignored_variables,
+    find_moving_tag,
     find_other_platform,
     find_sampler,
     find_unread_release,
@@ -94,8 +97,7 @@ def prove(
     finally:
         artifact.close()
     deployment = msgspec.structs.replace(deployment, box=seen.box_of(deployment.box))
-    look = seen.look_at(checkpoint.profile, deployment.env)
-    report = _report(deployment, device, (subject, checkpoint.subject), seen, look)
+    report = _report(deployment, device, (subject, checkpoint.subject), seen, checkpoint)
     if store is not None:
         report = _with_shown(report, find_shown(store, given))
     if log:
@@ -130,8 +132,9 @@ def _report(
     device: Hardware,
     subjects: tuple[Subject, Subject],
     seen: Seen,
-    look: Look,
+    checkpoint: ReadCheckpoint,
 ) -> Report[ProofResult]:
+    look = seen.look_at(checkpoint.profile, deployment.env)
     arguments = selection_args(look.surface, deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
     in_branches = find_in_branches(branches, arguments)
@@ -140,18 +143,20 @@ def _report(
         *find_refused_arguments(look.surface, deployment.args, in_branches),
     )
     reported = find_reports(look, branches, arguments, device.device_class)
-    findings = (
-        *refused,
-        *in_branches,
-        *reported,
-        *find_sampler(deployment.box, look),
-        *find_unread_release(branches, look.surface.version),
-        *find_ignored_variables(look),
-        *judge_checkpoint(look.profile, look.effective, arguments.kv_cache_dtype),
+    fitted = find_fit(deployment, checkpoint, look.surface, arguments)
+    findings = worst_first(
+        (
+            *refused,
+            *in_branches,
+            *fitted.findings,
+            *reported,
+            *_surroundings(look, deployment, arguments, branches, subjects[0]),
+        )
     )
     criteria = (
         *map(as_criterion, refused),
         *criteria_of(branches),
+        fitted.criterion,
         *map(reported_criterion, reported),
     )
     verdict = fold(item.verdict for item in criteria)
@@ -168,24 +173,52 @@ def _report(
             profile=look.profile,
             branches=branches,
             alternatives=alternatives,
+            memory=fitted.memory,
         ),
         verdict=verdict,
-        summary=_summary(refused, branches, unbuilt, subjects[0]),
+        summary=_summary(refused, branches, fitted.refusal, unbuilt, subjects[0]),
         subjects=subjects,
         criteria=criteria,
         findings=findings,
-        unknowns=_unknowns(look, seen),
-        next_steps=(BUILT,) if unbuilt else _next_steps(verdict, alternatives, findings),
+        unknowns=(*_unknowns(look, seen), *fitted.unknowns),
+        next_steps=(BUILT,) if unbuilt else _next_steps(branches, alternatives, findings),
         facts=_facts(device, branches),
     )
 
 
+def _surroundings(
+    look: Look,
+    deployment: Deployment,
+    arguments: SelectionArgs,
+    branches: tuple[Branch, ...],
+    artifact: Subject,
+) -> tuple[Finding, ...]:
+    """What stands around the kernels, and the checkpoint's own rules."""
+    return (
+        *find_sampler(deployment.box, look),
+        *find_moving_tag(deployment.artifact, artifact),
+        *find_unread_release(branches, look.surface.version),
+        *find_ignored_variables(look),
+        *judge_checkpoint(look.profile, look.effective, arguments.kv_cache_dtype),
+    )
+
+
 def _summary(
-    refused: tuple[Finding, ...], branches: tuple[Branch, ...], unbuilt: bool, artifact: Subject
+    refused: tuple[Finding, ...],
+    branches: tuple[Branch, ...],
+    unfit: Finding | None,
+    unbuilt: bool,
+    artifact: Subject,
 ) -> str:
     if refused:
         return refused[0].message
-    return f"{artifact.title} {UNBUILT}" if unbuilt else summarize(branches)
+    kernels = f"{artifact.title} {UNBUILT}" if unbuilt else summarize(branches)
+    if unfit is None:
+        return kernels
+    if unfit.rule == FLAG_REFUSED:
+        return f"{unfit.message} | {kernels}"
+    where = f"{unfit.subject}: " if unfit.subject else ""
+    return f"it does not fit: {where}{unfit.message} | {kernels}"
 
 
 def _redacted(deployment: Deployment) -> Deployment:
@@ -202,10 +235,14 @@ def _unknowns(look: Look, seen: Seen) -> tuple[Unknown, ...]:
 
 
 def _next_steps(
-    verdict: Verdict, alternatives: tuple[Alternative, ...], findings: tuple[Finding, ...]
+    branches: tuple[Branch, ...],
+    alternatives: tuple[Alternative, ...],
+    findings: tuple[Finding, ...],
 ) -> tuple[str, ...]:
-    if verdict not in (Verdict.FAIL, Verdict.INCONCLUSIVE):
-        return ()
+    """Changes that pass, where the kernels are what does not."""
+    if fold(branch.verdict for branch in branches) not in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+        errors = [item for item in findings if item.severity is Severity.ERROR]
+        return tuple(item.remedy or f"`sparkproof explain {item.rule}`" for item in errors[:1])
     good = [item for item in alternatives if item.verdict is Verdict.PASS]
     if good:
         return tuple(f"it {passes_with(item.change)}" for item in good[:2])

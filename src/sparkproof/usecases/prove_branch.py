@@ -130,7 +130,7 @@ class _Prover:
         self._gates = answer_gates(look, box)
 
     def run(self) -> Iterator[LayerProof]:
-        yield from check_architecture(self._look.profile, self._look.surface)
+        yield from check_architecture(self._look.profile, self._look.surface, self._arguments)
         yield from check_quantization_flag(
             self._arguments.quantization, self._look.profile, self._look.surface
         )

@@ -28,6 +28,7 @@ _REFUSED = {
     DRAFT_REFUSED: "select/drafter-refused",
     QUANTIZATION_FLAG: "select/quantization-refused",
 }
+_STAND_IN = "select/transformers-stand-in"
 _DENSE_ORACLES = "dense/"
 _MOE_ORACLES = "moe/"
 _BACKEND_FLAGS = {"--moe-backend": _MOE_ORACLES, "--linear-backend": _DENSE_ORACLES}
@@ -78,6 +79,8 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
         yield _finding(_REFUSED[layer.subject], Severity.ERROR, layer, layer.reason, ())
     elif layer.subject == QUANTIZATION_FLAG and layer.verdict is Verdict.PASS:
         yield _finding("select/quantization-replaced", Severity.WARNING, layer, layer.reason, ())
+    elif layer.subject == ARCHITECTURE and layer.verdict is Verdict.INCONCLUSIVE:
+        yield _finding(_STAND_IN, Severity.WARNING, layer, layer.reason, ())
     elif layer.verdict is Verdict.INCONCLUSIVE and not layer.deliveries:
         found = _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())
         yield msgspec.structs.replace(found, remedy=_ways_out(prediction))
@@ -127,6 +130,8 @@ _REMEDIES = {
     " that is delivered",
     "deliver/no-compiler": "put nvcc and ninja into the image, or force a delivered backend",
     "deliver/ptx-jit": "keep the driver's compute cache (CUDA_CACHE_PATH) on a volume",
+    "select/transformers-stand-in": "boot it once with --model-impl transformers, which says what"
+    " is missing, or take a release that lists it",
     "deliver/compiled-at-first-use": "warm up before traffic and cap the compile jobs: MAX_JOBS=2",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,14 @@ _PRINTED = 0.0051
 _TOLD_OTHERWISE = frozenset({"block_size", "enable_prefix_caching"})
 _ON = {True: "on", False: "off"}
 _ON_LABEL = {"True": "on", "False": "off"}
+_DTYPE, _BLOCK_SIZE, _LENGTH, _TIMES = (
+    "KV cache dtype",
+    "block size",
+    "max_model_len",
+    "maximum concurrency",
+)
+_CAUSES = (_DTYPE, _BLOCK_SIZE)
+"""What every number of the pool hangs on, first causes first."""
 _OTHER_FLAGS = "other arguments or another checkpoint than was proven"
 
 
@@ -104,12 +113,29 @@ def match_server(
 ) -> tuple[Match, ...]:
     """Every predicted fact that a running server can show by itself. Pure."""
     served = next((m for m in snapshot.models if m.name == model), Served(""))
-    return (
+    rows = (
         *_identity(proof, deployment, snapshot, served),
         *_settings(snapshot, served, plans),
         *_flags(deployment, snapshot),
         *_memory(snapshot, plans),
     )
+    return tuple(_under_its_cause(row, rows) for row in rows)
+
+
+def _under_its_cause(row: Match, rows: tuple[Match, ...]) -> Match:
+    """A difference of the pool's numbers as what it is, where another one explains it."""
+    differing = [item.name for item in rows if item.agrees is False]
+    if row.agrees is not False or row.topic is not Topic.MEMORY:
+        return row
+    earlier = (name for name in _CAUSES if name in differing)
+    cause = next((name for name in earlier if name != row.name), "")
+    length = _LENGTH if _LENGTH in differing and row.name == _TIMES else ""
+    if row.name in _CAUSES and cause and _CAUSES.index(cause) > _CAUSES.index(row.name):
+        return row
+    follows = cause or length
+    if not follows:
+        return row
+    return msgspec.structs.replace(row, follows=follows, likely=f"follows from the {follows}")
 
 
 def match_log(proof: ProofResult) -> tuple[Match, ...]:
@@ -143,8 +169,9 @@ def match_log(proof: ProofResult) -> tuple[Match, ...]:
 
 def judge_match(rows: tuple[Match, ...]) -> tuple[Criterion, tuple[Finding, ...]]:
     """One criterion for the server's own rows, a finding for each difference. Pure."""
-    findings = tuple(_finding(row) for row in rows if row.agrees is False)
-    wrong = [row.name for row in rows if row.agrees is False and row.exact]
+    different = [row for row in rows if row.agrees is False]
+    findings = tuple(_finding(row, rows) for row in different if not row.follows)
+    wrong = [row.name for row in different if row.exact and not row.follows]
     agreeing = sum(row.agrees is True for row in rows)
     if wrong:
         reason = f"the server differs from what was proven in {', '.join(wrong)}"
@@ -157,9 +184,11 @@ def judge_match(rows: tuple[Match, ...]) -> tuple[Criterion, tuple[Finding, ...]
     return Criterion("match", Verdict.PASS, reason, warning=bool(findings)), findings
 
 
-def _finding(row: Match) -> Finding:
+def _finding(row: Match, rows: tuple[Match, ...]) -> Finding:
     rule = "proof/server-differs" if row.exact else "proof/pool-outside-estimate"
     message = f"predicted {row.predicted}, the server shows {row.seen}: {row.likely}"
+    following = ", ".join(item.name for item in rows if item.follows == row.name)
+    message += f"; with it differ {following}" if following else ""
     return make_finding(rule, message, where=row.seen_in, what=row.seen, subject=row.name)
 
 
@@ -186,11 +215,11 @@ def _settings(snapshot: ServerSnapshot, served: Served, plans: Plans) -> Iterato
     cache = _cache(snapshot)
     plan = plans.fit.plan if plans.fit else plans.cut
     if plans.cache_dtype:
-        yield _text("KV cache dtype", plans.cache_dtype, cache.get("cache_dtype", ""))
+        yield _text(_DTYPE, plans.cache_dtype, cache.get("cache_dtype", ""))
     if plan is None:
         return
     if not plans.auto_length:
-        yield _number("max_model_len", plan.max_model_len, served.max_model_len, "/v1/models")
+        yield _number(_LENGTH, plan.max_model_len, served.max_model_len, "/v1/models")
     told = _ON_LABEL.get(cache.get("enable_prefix_caching", ""), "")
     yield _text("prefix caching", _ON[plan.prefix_caching], told)
     if snapshot.counts:
@@ -222,7 +251,7 @@ def _memory(snapshot: ServerSnapshot, plans: Plans) -> Iterator[Match]:
     if cut is None:
         return
     size = _whole(cache.get("block_size", ""))
-    yield _number("block size", cut.block_size, size, _CACHE_INFO, memory, exact)
+    yield _number(_BLOCK_SIZE, cut.block_size, size, _CACHE_INFO, memory, exact)
     tokens = _whole(cache.get("kv_cache_size_tokens", ""))
     name = f"KV tokens of {cut.blocks:,} blocks"
     yield _number(name, cut.tokens, tokens, _CACHE_INFO, memory, exact)
@@ -231,7 +260,7 @@ def _memory(snapshot: ServerSnapshot, plans: Plans) -> Iterator[Match]:
     predicted = f"{cut.concurrency:.2f}x at {cut.max_model_len:,}"
     seen = "" if times is None else f"{times:.2f}x"
     why = "another context length, or another cut of the pool"
-    yield _match("maximum concurrency", predicted, seen, _CACHE_INFO, close, why, memory, exact)
+    yield _match(_TIMES, predicted, seen, _CACHE_INFO, close, why, memory, exact)
 
 
 def _pool(planned: FitResult, seen: int, exact: bool) -> Match:
@@ -308,6 +337,7 @@ def _whole(text: str) -> int:
 
 def _decimal(text: str) -> float | None:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None

@@ -33,6 +33,16 @@ from sparkproof.usecases.prove_branch import ATTENTION_KERNEL
 _LOGGED_CLASS = {"experts": "experts", ATTENTION_KERNEL: "attention"}
 _KV_NAMES = ("kv_available_gib", "kv_reserved_gib")
 
+_VERSION, _OTHER_RELEASE = "version", "another release"
+_BLOCK_SIZE, _TOKENS, _TIMES = "block size", "KV tokens", "maximum concurrency"
+_EXPLAINS = {
+    "--kv-cache-dtype": (_BLOCK_SIZE, _TOKENS, _TIMES),
+    "--block-size": (_BLOCK_SIZE, _TOKENS, _TIMES),
+    _BLOCK_SIZE: (_TOKENS, _TIMES),
+    "--max-model-len": (_TIMES,),
+}
+"""What a difference does to others, first causes first."""
+
 
 def with_log(report: Report[ProofResult], log: str, deployment: Deployment) -> Report[ProofResult]:
     """The report with the comparison in it, and its verdict folded in.
@@ -85,12 +95,17 @@ def compare_with_log(
 
 
 def judge_comparison(found: LogComparison) -> tuple[Criterion, tuple[Finding, ...]]:
-    """One criterion for the log, one finding a difference."""
-    differing = [row for row in found.rows if row.agrees is False]
+    """One criterion for the log, one finding a difference that no other one explains."""
+    different = [row for row in found.rows if row.agrees is False]
     agreeing = sum(row.agrees is True for row in found.rows)
-    findings = tuple(_finding(found.log, row) for row in differing)
-    if differing:
-        names = ", ".join(row.name for row in differing)
+    under = {row.name: _cause(row, {item.name for item in different}) for row in different}
+    causes = [row for row in different if not under[row.name]]
+    findings = tuple(
+        _finding(found.log, row, [name for name, cause in under.items() if cause == row.name])
+        for row in causes
+    )
+    if causes:
+        names = ", ".join(row.name for row in causes)
         return Criterion("log", Verdict.FAIL, f"the log differs in {names}"), findings
     if not agreeing:
         reason = "the log states nothing that was predicted"
@@ -100,12 +115,21 @@ def judge_comparison(found: LogComparison) -> tuple[Criterion, tuple[Finding, ..
     return Criterion("log", Verdict.PASS, reason), ()
 
 
-def _finding(log: str, row: Agreement) -> Finding:
+def _cause(row: Agreement, different: set[str]) -> str:
+    """The first cause among the differences that explains this one, "" for none."""
+    if row.name != _VERSION and _VERSION in different and row.likely.startswith(_OTHER_RELEASE):
+        return _VERSION
+    causes = (name for name, explained in _EXPLAINS.items() if row.name in explained)
+    return next((name for name in causes if name in different), "")
+
+
+def _finding(log: str, row: Agreement, following: Sequence[str]) -> Finding:
+    more = f"; with it differ {', '.join(following)}" if following else ""
     return Finding(
         rule="proof/log-differs",
         severity=Severity.ERROR,
         confidence=Confidence.SHOWN,
-        message=f"proven {row.predicted}, the log shows {row.observed}: {row.likely}",
+        message=f"proven {row.predicted}, the log shows {row.observed}: {row.likely}{more}",
         subject=row.name,
         evidence=(Evidence(where=log, what=row.observed, line=row.line),),
         remedy="prove what really runs, or start what was proven",

@@ -31,6 +31,8 @@ DRAFT_ATTENTION = "draft-attention"
 _CACHE_FLAG = "--kv-cache-dtype"
 _WITHOUT_MODEL = "vLLM refuses: a drafter with neither a method that brings its own nor a model"
 _REMEMBERED = {"removed", "plugin"}
+_GENERIC = "transformers-backend"
+_VLLM_ONLY = "vllm"
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -41,8 +43,15 @@ class Question(msgspec.Struct, frozen=True):
     layer: LayerFormat | None = None
 
 
-def check_architecture(profile: CheckpointProfile, surface: ReleaseSurface) -> Iterator[LayerProof]:
-    """A row where the release's registry does not have the checkpoint's architecture."""
+def check_architecture(
+    profile: CheckpointProfile, surface: ReleaseSurface, arguments: SelectionArgs
+) -> Iterator[LayerProof]:
+    """A row where the release's registry does not have the checkpoint's architecture.
+
+    What it neither has nor remembers may still run on a class of Transformers: read in
+    ``inspect_model_cls`` and ``_try_resolve_transformers`` of vLLM's registry, 0.20.0, 0.26.0 and
+    0.33.0, on 2026-11-30.
+    """
     wanted = profile.architectures
     if not wanted or not surface.models:
         return
@@ -51,10 +60,26 @@ def check_architecture(profile: CheckpointProfile, surface: ReleaseSurface) -> I
         return
     named = " and ".join(wanted)
     noted = next((f": {item.kind}, {item.note}" for item in found if item.note), "")
-    reason = f"vLLM refuses: this release does not know {named}{noted}"
-    if not found:
-        reason += ", unless the installed Transformers has a class that vLLM can run"
-    yield _told(ARCHITECTURE, Verdict.FAIL, reason)
+    stand_in = "" if found else _stand_in(profile, surface)
+    if not stand_in or arguments.model_impl == _VLLM_ONLY:
+        told = f"vLLM refuses: this release does not know {named}{noted}"
+        yield _told(ARCHITECTURE, Verdict.FAIL, told)
+        return
+    has = f"if the installed Transformers has {named}"
+    if profile.own_classes:
+        code = f"the checkpoint's own code ({', '.join(profile.own_classes)})"
+        trusted = "which may run" if arguments.trust_remote_code else "with --trust-remote-code"
+        has += f", or on {code}, {trusted}"
+    told = f"this release does not know {named}: it runs as {stand_in} {has}, else not at all"
+    yield _told(ARCHITECTURE, Verdict.INCONCLUSIVE, told)
+
+
+def _stand_in(profile: CheckpointProfile, surface: ReleaseSurface) -> str:
+    """The release's class around a model of Transformers' own, "" where it has none."""
+    kind = "MultiModal" if profile.of(LayerClass.VISION) else ""
+    name = f"Transformers{kind}{'MoE' if profile.num_experts else ''}ForCausalLM"
+    generic = {m.architecture for m in surface.models if m.kind == _GENERIC}
+    return name if name in generic else ""
 
 
 def check_kv_cache(arguments: SelectionArgs, surface: ReleaseSurface) -> Iterator[LayerProof]:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sparkproof.core.deployment import Box
+from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
+from sparkproof.core.image_name import ImageName, parse_image_name
 from sparkproof.core.prediction import Prediction
+from sparkproof.core.refs import RefKind, parse_ref
 from sparkproof.core.results.proof import Branch
 from sparkproof.core.subject import Subject
 from sparkproof.devicecode.delivery import JIT_CACHE
 from sparkproof.facts.backend import backends
 from sparkproof.facts.releases import holds
 from sparkproof.facts.sampler import sampler
+from sparkproof.image.track import is_moving
 from sparkproof.usecases.prove_branch import TOOLS, Look
+
+_PIN = "pin "
+"""Before the digest among the notes of an image's subject."""
 
 
 def find_other_platform(subject: Subject, box: Box) -> tuple[Finding, ...]:
@@ -32,6 +39,39 @@ def find_other_platform(subject: Subject, box: Box) -> tuple[Finding, ...]:
             remedy=f"name the requirement (--artifact vllm=={subject.version}) instead of a file",
         ),
     )
+
+
+def find_moving_tag(reference: str, subject: Subject) -> tuple[Finding, ...]:
+    """A tag that can name another image tomorrow, of which nothing would be proven.
+
+    Args:
+        reference: the artifact as the deployment names it.
+    """
+    name = _image_name(reference) if subject.kind is RefKind.IMAGE else None
+    if name is None or name.digest or not is_moving(name.tag):
+        return ()
+    pins = (note.removeprefix(_PIN) for note in subject.notes if note.startswith(_PIN))
+    pin = next(pins, "")
+    return (
+        Finding(
+            rule="deliver/moving-tag",
+            severity=Severity.WARNING,
+            confidence=Confidence.INFERRED,
+            message=f"tag {name.tag} can be another image tomorrow: what is proven is the one that "
+            "it names today",
+            subject=name.title,
+            remedy=f"deploy {name.pinned(pin)}" if pin else "deploy by digest",
+        ),
+    )
+
+
+def _image_name(reference: str) -> ImageName | None:
+    """Of an image in a registry or an engine; None for an archive or a container."""
+    try:
+        value = parse_ref(reference, RefKind.IMAGE).value
+        return parse_image_name(value.removeprefix("engine:"))
+    except UsageError:
+        return None
 
 
 def find_ignored_variables(look: Look) -> tuple[Finding, ...]:

@@ -9,6 +9,7 @@ import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.progress import NoProgress
+from sparkproof.adapters.store import ReceiptStore
 from sparkproof.checkpoint.rules import judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
@@ -48,6 +49,7 @@ from sparkproof.usecases.prove_surroundings import (
 )
 from sparkproof.usecases.reported import find_reports, reported_criterion
 from sparkproof.usecases.select_sources import Asked, Door, group_by_source, read_asked, see
+from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_criteria
 
 _NO_NAMES = frozenset({"checkpoint", "config.json", "model"})
 _STEPS = 4
@@ -68,6 +70,7 @@ def select(
     cache: ArtifactCache | None = None,
     offline: bool = False,
     progress: Progress | None = None,
+    store: ReceiptStore | None = None,
 ) -> Report[SelectResult]:
     """Predict the pick of every layer class of every deployment's checkpoint.
 
@@ -76,6 +79,7 @@ def select(
     Args:
         vllm: released version whose shipped surface stands in for every artifact; what would be
             delivered is unknown then.
+        store: asked what a server showed before of the same; None for no store.
 
     Raises:
         UsageError: nothing was asked, devices differ, or a deployment is wrong as written.
@@ -91,7 +95,8 @@ def select(
         subject, seen = see(source, members, device.capability, door)
         subjects.append(subject)
         for index in indices:
-            columns[index] = _column(seen, subject, asked[index], device)
+            column = _column(seen, subject, asked[index], device)
+            columns[index] = _with_shown(column, deployments[index], vllm, store)
     return _report(device, [columns[index] for index in sorted(columns)], subjects)
 
 
@@ -143,6 +148,22 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     )
     summary = refused[0].message if refused else summarize(branches)
     return _Column(selection, criteria, findings, unknowns, summary)
+
+
+def _with_shown(
+    column: _Column, deployment: Deployment, vllm: str, store: ReceiptStore | None
+) -> _Column:
+    """The column with what a server showed before; none of it changes the verdict."""
+    if store is None:
+        return column
+    artifact = f"vllm=={vllm}" if vllm else deployment.artifact
+    found = find_shown(store, msgspec.structs.replace(deployment, artifact=artifact))
+    return msgspec.structs.replace(
+        column,
+        selection=msgspec.structs.replace(column.selection, shown=found),
+        criteria=(*column.criteria, *shown_criteria(found)),
+        findings=(*column.findings, *find_failures_shown(found)),
+    )
 
 
 def _name(deployment: Deployment, checkpoint: str) -> str:

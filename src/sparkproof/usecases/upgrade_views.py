@@ -7,15 +7,17 @@ from pathlib import Path
 import msgspec
 
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.errors import FormatError, RefusedFlagError, UnreachableError, UsageError
 from sparkproof.core.finding import Severity
 from sparkproof.core.memory_plan import KvPlan
 from sparkproof.core.observations.checkpoint_profile import LayerClass
+from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
-from sparkproof.upgrade.view import Model, View
+from sparkproof.upgrade.view import FLAG_REFUSED, Model, View
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint
 from sparkproof.usecases.fit import FitRequest, fit
+from sparkproof.usecases.fit_case import request_of
 from sparkproof.usecases.prove_alternatives import prove_branches
 from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.upgrade_sides import Side
@@ -66,7 +68,7 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
     arguments = selection_args(side.seen.surface, deployment.args)
     look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
     given_pool = given_pool or _without_weights(asked.checkpoint, deployment)
-    plan, given, refusals = _plan(deployment, side.version, given_pool=given_pool)
+    plan, given, refusals = _plan(deployment, side.seen.surface, given_pool=given_pool)
     return msgspec.structs.replace(
         plain,
         branches=prove_branches(look, side.seen.box_of(deployment.box), arguments),
@@ -84,22 +86,16 @@ def _without_weights(checkpoint: ReadCheckpoint, deployment: Deployment) -> bool
 
 
 def _plan(
-    deployment: Deployment, version: str, *, given_pool: bool
+    deployment: Deployment, surface: ReleaseSurface, *, given_pool: bool
 ) -> tuple[KvPlan | None, bool, dict[str, str]]:
     """The plan, whether its pool is only given, and what would keep the engine from starting."""
-    request = FitRequest(
-        checkpoint=deployment.checkpoint,
-        version=version,
-        argv=deployment.args,
-        device=deployment.device,
-        total_gib=deployment.box.total_memory_gib,
-        reserve_gib=deployment.box.reserve_gib,
-        tenants=deployment.box.co_tenants,
-    )
+    request = request_of(deployment, surface)
     if given_pool:
         return _on_given_pool(request)
     try:
         report = fit(request)
+    except RefusedFlagError as error:
+        return None, False, {FLAG_REFUSED: error.message}
     except UsageError:
         return _on_given_pool(request)
     except (UnreachableError, FormatError):
@@ -115,6 +111,8 @@ def _plan(
 def _on_given_pool(request: FitRequest) -> tuple[KvPlan | None, bool, dict[str, str]]:
     try:
         return _result(fit(msgspec.structs.replace(request, kv_gib=_POOL_GIB))), True, {}
+    except RefusedFlagError as error:
+        return None, True, {FLAG_REFUSED: error.message}
     except UsageError as error:
         return None, True, {"memory/refused": error.message}
     except (UnreachableError, FormatError):

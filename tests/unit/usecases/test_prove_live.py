@@ -154,3 +154,32 @@ def test_facts_have_their_day() -> None:
     found = list(facts_used(("hardware/gb10", "gates/operators", "backends/none", "x")))
     assert {item.id.partition("/")[0] for item in found} == {"hardware", "gates"}
     assert all(item.source and len(item.checked) == 10 for item in found)
+
+
+def test_a_wrong_block_size_is_one_finding_with_what_follows_under_it() -> None:
+    seen = {
+        "block_size": "32",
+        "kv_cache_size_tokens": "2048",
+        "kv_cache_max_concurrency": "2.0",
+        "num_gpu_blocks": "64",
+    }
+    found = rows(Plans(cut=PLAN), **seen)
+    following = ("KV tokens of 64 blocks", "maximum concurrency")
+    assert {row.name for row in found.values() if row.follows == "block size"} == set(following)
+    criterion, (finding,) = judge_match(tuple(found.values()))
+    assert finding.subject == "block size"
+    assert finding.message.endswith(f"; with it differ {', '.join(following)}")
+    assert criterion.reason.endswith("in block size")
+
+
+def test_another_context_length_explains_the_concurrency() -> None:
+    found = rows(Plans(cut=PLAN), length="2048", kv_cache_max_concurrency="0.5")
+    assert found["maximum concurrency"].follows == "max_model_len"
+    _, (finding,) = judge_match(tuple(found.values()))
+    assert finding.subject == "max_model_len"
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "None"])
+def test_a_concurrency_that_is_no_number_is_not_shown(text: str) -> None:
+    row = rows(Plans(cut=PLAN), kv_cache_max_concurrency=text)["maximum concurrency"]
+    assert (row.agrees, row.seen) == (None, "")

@@ -105,3 +105,26 @@ def test_a_difference_fails_and_names_its_cause() -> None:
     assert criterion.verdict is Verdict.FAIL
     assert findings[0].evidence[0].line == 7
     assert "other flags" in findings[0].message
+
+
+def test_a_difference_is_filed_under_its_cause() -> None:
+    rows = (
+        Agreement("block size", "16", "32", False, "other flags"),
+        Agreement("KV tokens", "1,000", "900", False, "the pool differs"),
+        Agreement("weights GiB", "20.00", "30.00", False, "other weights"),
+    )
+    criterion, findings = judge_comparison(LogComparison("a.log", 1, rows))
+    assert [item.subject for item in findings] == ["block size", "weights GiB"]
+    assert findings[0].message.endswith("; with it differ KV tokens")
+    assert criterion.reason == "the log differs in block size, weights GiB"
+
+
+def test_another_release_explains_what_it_brings() -> None:
+    rows = (
+        Agreement("version", "0.33.0", "0.31.0", False, "another build"),
+        Agreement("experts", "MARLIN", "TRITON", False, "another release: its order differs"),
+        Agreement("--max-num-seqs", "8", "16", False, "the server was started with others"),
+    )
+    _, findings = judge_comparison(LogComparison("a.log", 1, rows))
+    assert [item.subject for item in findings] == ["version", "--max-num-seqs"]
+    assert findings[0].message.endswith("; with it differ experts")

@@ -145,10 +145,36 @@ def test_a_drafter_without_a_model_does_not_start(drafter: str) -> None:
     assert "select/drafter-refused" in {finding.rule for finding in report.findings}
 
 
-def test_an_unknown_architecture_is_refused(tmp_path: Path) -> None:
-    config = {"architectures": ["NoSuchForCausalLM"], "model_type": "none", "head_dim": 128}
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    report = report_of(Deployment(checkpoint=str(tmp_path), box=TOOLS))
+def unknown_architecture(folder: Path, *args: str, **config: object) -> Report[SelectResult]:
+    told = {"architectures": ["NoSuchForCausalLM"], "model_type": "none", "head_dim": 128}
+    (folder / "config.json").write_text(json.dumps({**told, **config}), encoding="utf-8")
+    return report_of(Deployment(checkpoint=str(folder), box=TOOLS, args=args))
+
+
+def test_transformers_may_stand_in_for_an_unknown_architecture(tmp_path: Path) -> None:
+    report = unknown_architecture(tmp_path)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    (told,) = [f for f in report.findings if f.rule == "select/transformers-stand-in"]
+    assert "runs as TransformersForCausalLM if the installed Transformers has" in told.message
+    assert "trust" not in told.message
+
+
+def test_code_of_the_checkpoint_may_stand_in_where_it_is_trusted(tmp_path: Path) -> None:
+    own = {"AutoConfig": "configuration_no.NoConfig", "AutoModelForCausalLM": "modeling_no.No"}
+    (told,) = {f.message for f in unknown_architecture(tmp_path, auto_map=own).findings}
+    assert "own code (modeling_no.No), with --trust-remote-code" in told
+    trusting = unknown_architecture(tmp_path, "--trust-remote-code", auto_map=own)
+    assert any("(modeling_no.No), which may run" in f.message for f in trusting.findings)
+
+
+@pytest.mark.parametrize(
+    ("args", "architecture"),
+    [(("--model-impl", "vllm"), "NoSuchForCausalLM"), ((), "MllamaForConditionalGeneration")],
+)
+def test_an_architecture_that_nothing_stands_in_for(
+    args: tuple[str, ...], architecture: str, tmp_path: Path
+) -> None:
+    report = unknown_architecture(tmp_path, *args, architectures=[architecture])
     assert report.verdict is Verdict.FAIL
     assert "select/unknown-architecture" in {finding.rule for finding in report.findings}
 

@@ -16,8 +16,11 @@ from sparkproof.core.receipt import Receipt
 from sparkproof.core.results.proof import Shown
 from sparkproof.core.verdict import Verdict
 from sparkproof.receipts.receipt import seal
+from sparkproof.render.lines import plain_text
+from sparkproof.render.select_text import render_select
 from sparkproof.usecases.bench_identities import stated_identities
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.select import select
 from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_criteria
 
 
@@ -110,3 +113,21 @@ def test_it_is_told_and_never_folded(store: ReceiptStore, checkpoint: Path) -> N
     assert {item.verdict for item in shown_criteria(found)} == {Verdict.SKIPPED}
     (told,) = find_failures_shown(found)
     assert (told.rule, told.subject) == ("shown/failed", "soak")
+
+
+def test_a_selection_shows_it_column_by_column(store: ReceiptStore) -> None:
+    folder = str(Path(__file__).parents[3] / "examples" / "qwen3.6-35b-a3b-w4a4" / "checkpoint")
+    run = Deployment(folder, artifact="vllm==0.33.0", args=("--max-num-seqs", "8"))
+    other = msgspec.structs.replace(run, args=("--max-num-seqs", "9"))
+    keep(store, "smoke", Verdict.FAIL, of=run)
+    report = select((run, other), vllm="0.33.0", offline=True, store=store)
+    assert report.result is not None
+    first, second = (column.shown or () for column in report.result.columns)
+    assert ([item.command for item in first], second) == (["smoke"], ())
+    assert [f.rule for f in report.findings if f.rule.startswith("shown/")] == ["shown/failed"]
+    shown = [item for item in report.criteria if "shown/smoke" in item.name]
+    assert [item.verdict for item in shown] == [Verdict.SKIPPED]
+    text = plain_text(render_select(report.result))
+    assert "shown here: smoke" in text
+    assert "not yet" in text
+    assert report.verdict is not Verdict.FAIL

@@ -18,6 +18,7 @@ from sparkproof.usecases.fit_inputs import read_deployment
 from sparkproof.usecases.upgrade import upgrade
 from sparkproof.usecases.upgrade_sides import is_number, shipped_surface, version_in
 
+CHECKPOINT = str(Path(__file__).parents[3] / "examples" / "qwen3.6-35b-a3b-w4a4" / "checkpoint")
 DATA = Path(__file__).parents[2] / "data" / "upgrade"
 
 
@@ -114,3 +115,25 @@ def test_numbers_and_what_tells_one() -> None:
     assert version_in("vllm==0.33.0") == version_in("v0.33.0") == "0.33.0"
     assert version_in("image:vllm/vllm-openai:v0.33.0") == ""
     assert shipped_surface("0.33.1.dev5") is None
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--quantization", "gguf"),
+        ("--attention-backend", "TREE_ATTN"),
+        ("--moe-backend", "nope"),
+        ("--kv-cache-dtype", "nope"),
+        ("--gpu-memory-utilization", "1.4"),
+        ("--tensor-parallel-size", "3"),
+    ],
+)
+def test_one_cause_ends_the_start_once(args: tuple[str, ...]) -> None:
+    deployment = Deployment(CHECKPOINT, artifact="vllm==0.20.0", args=args)
+    report = upgrade([deployment], "0.33.0", surfaces=surface, offline=True)
+    assert report.result is not None
+    [found] = report.result.deployments
+    stops = [c for c in (*found.changes, *found.standing) if c.bite is Bite.WONT_START]
+    assert len(stops) == 1
+    assert "refuses: vLLM refuses" not in stops[0].message
+    assert "choose from" not in stops[0].message

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from sparkproof.cli.after_dashes import SplitCommand, after_dashes
 from sparkproof.cli.options import offline_option, output_options
+
+_STORE = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command("select", cls=SplitCommand, options_metavar="[OPTIONS]")
@@ -16,6 +20,7 @@ from sparkproof.cli.options import offline_option, output_options
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment of the server.")
+@click.option("--store", type=_STORE, help="Receipts folder.")
 @offline_option
 @output_options
 def command(
@@ -26,6 +31,7 @@ def command(
     nvcc: bool | None,
     ninja: bool | None,
     env: tuple[str, ...],
+    store: Path | None,
     offline: bool,
     as_json: bool,
     verbose: bool,
@@ -43,6 +49,7 @@ def command(
     from functools import partial  # noqa: PLC0415
 
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
     from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.core.errors import UsageError  # noqa: PLC0415
@@ -62,6 +69,12 @@ def command(
     ]
     if vllm and artifact:
         raise UsageError("--vllm stands in for an artifact", hint="give it or --artifact")
-    report = select(asked, vllm=vllm, offline=offline, progress=make_progress(quiet=as_json))
+    report = select(
+        asked,
+        vllm=vllm,
+        offline=offline,
+        progress=make_progress(quiet=as_json),
+        store=ReceiptStore(store or default_folder()),
+    )
     body = partial(render_select, verbose=verbose)
     raise SystemExit(emit(report, body, as_json=as_json, verbose=verbose))

@@ -69,6 +69,7 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         state_unknowns: why not; they matter to memory arithmetic alone.
         stored: what the tensors are; None where no header was read.
         routing: how tokens are sent to experts, key by key as the config declares it.
+        own_classes: model classes in code that comes with the checkpoint; it is never run here.
     """
 
     name: str
@@ -94,6 +95,7 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     state_unknowns: tuple[Unknown, ...] = ()
     stored: StoredTensors | None = None
     routing: dict[str, str | int | float | bool] = {}
+    own_classes: tuple[str, ...] = ()
 
     def of(self, layer_class: LayerClass) -> tuple[LayerFormat, ...]:
         """The formats of one layer class, in the order of `formats`."""

@@ -60,6 +60,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         agrees: None where nothing shows it.
         exact: False for an estimate: outside of its interval warns, and does not fail.
         likely: the likeliest reason of a difference, or what would show it.
+        follows: name of the row whose difference explains this one ("" for none).
     """
 
     topic: Topic
@@ -70,6 +71,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     agrees: bool | None = None
     exact: bool = True
     likely: str = ""
+    follows: str = ""
 
 
 class FactUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

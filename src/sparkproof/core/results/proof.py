@@ -8,6 +8,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.prediction import Prediction
+from sparkproof.core.results.fit import FitResult
 from sparkproof.core.results.live_proof import LiveProof
 from sparkproof.core.verdict import Verdict
 
@@ -132,6 +133,20 @@ class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     same: str
 
 
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether it fits, as ``fit`` answers it on the box as it is planned with.
+
+    Attributes:
+        summary: the pool in one line, or why it is not planned.
+        plan: None where it can't be planned.
+        notes: what else the flags do to memory and graphs.
+    """
+
+    summary: str
+    plan: FitResult | None = None
+    notes: tuple[str, ...] = ()
+
+
 class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was seen, what will be selected, whether it is delivered.
 
@@ -143,6 +158,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         branches: one, or two and more where the box was left unstated.
         live: the running server held against it, with ``--live``.
         shown: what a server showed before, newest first; None where no store was asked.
+        memory: whether it fits.
     """
 
     deployment: Deployment
@@ -156,6 +172,7 @@ class ProofResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     boot_log: LogComparison | None = None
     live: LiveProof | None = None
     shown: tuple[Shown, ...] | None = None
+    memory: Memory | None = None
 
     @property
     def interrupted(self) -> bool:

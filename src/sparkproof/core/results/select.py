@@ -8,7 +8,7 @@ import msgspec
 
 from sparkproof.core.field_report import FieldRecord
 from sparkproof.core.finding import Confidence
-from sparkproof.core.results.proof import Alternative, LayerProof
+from sparkproof.core.results.proof import Alternative, LayerProof, Shown
 from sparkproof.core.verdict import Verdict
 
 
@@ -105,6 +105,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         args: vLLM arguments, secrets taken out.
         choices: values of the backend flags that lead elsewhere, or nowhere.
         changes: other images and whole changes, each proven.
+        shown: what a server showed before, newest first; None where no store was asked.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     branches: tuple[SelectionBranch, ...]
     choices: tuple[FlagChoice, ...] = ()
     changes: tuple[Alternative, ...] = ()
+    shown: tuple[Shown, ...] | None = None
 
 
 class SelectResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
