@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from types import TracebackType
 
 from sparkproof.core.observations.load_run import ClientHealth
 
@@ -30,12 +29,7 @@ class HealthWatch:
         self._task = asyncio.create_task(self._tick())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         wall = max(time.perf_counter() - self._wall, 1e-9)
         cpu, date = time.process_time() - self._cpu, time.time() - self._date
         gc.enable()

@@ -13,7 +13,6 @@ import os
 import ssl
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sparkproof import __version__
@@ -79,12 +78,7 @@ class Server:
         self._tls = ssl.create_default_context() if self._parts.scheme == "https" else None
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for wire in (*self._idle, *self._busy):
             wire.close()
         self._idle.clear()
