@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sparkproof.core.units import MAX_GIB
+
+if TYPE_CHECKING:
+    from sparkproof.adapters.store import ReceiptStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MAX_SECONDS = 1e7
@@ -82,3 +85,53 @@ def receipt_options(function: F) -> F:
         "--store", type=click.Path(path_type=Path, file_okay=False), help="Receipts folder."
     )
     return written(folder(function))
+
+
+model_option = click.option(
+    "--model", default="", help="Served name to use; default: the first listed."
+)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+"""Type of options that name a file which is there."""
+
+
+def timeout_option(default_s: float) -> Callable[[F], F]:
+    """``--timeout`` of one request."""
+    return click.option(
+        "--timeout",
+        type=Seconds(),
+        default=default_s,
+        show_default=True,
+        help="Seconds for one request.",
+    )
+
+
+def page_option(help_: str = "Write a page.") -> Callable[[F], F]:
+    """``--html``; that the file can be written is made sure of before a long run."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option("--html", type=kind, callback=page_path, help=help_)
+
+
+def records_options(function: F) -> F:
+    """``--resume`` and ``--records``."""
+    resume = click.option(
+        "--resume", default="", metavar="RECORDS", help="Go on: records, receipt, or latest."
+    )
+    folder = click.option(
+        "--records", type=click.Path(file_okay=False, path_type=Path), help="Folder of records."
+    )
+    return resume(folder(function))
+
+
+def receipts_of(store: Path | None) -> ReceiptStore:
+    """The folder that ``--store`` names, or the user's."""
+    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
+
+    return ReceiptStore(store or default_folder())
+
+
+def say(text: str) -> None:
+    """Tell on stderr how far a long run is."""
+    from sparkproof.cli.output import write_lines  # noqa: PLC0415
+    from sparkproof.render.lines import line  # noqa: PLC0415
+
+    write_lines([line(text)], to_stderr=True)

@@ -32,7 +32,7 @@ def death_words(health: Reply, said: Iterable[str]) -> str:
     words = [*said, error_message(health.body) if health.status >= 400 else ""]
     engine = next((text for text in words if _ENGINE.search(text)), "")
     if engine:
-        return f"it says: {shorten(engine, _SHOWN)}"
+        return f"it says: {shorten(engine.partition('. See ')[0], _SHOWN)}"
     if health.detail.startswith(NOTHING_LISTENS):
         return health.detail
     if health.status == _UNAVAILABLE and not health.body.strip():

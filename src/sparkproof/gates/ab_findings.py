@@ -24,6 +24,8 @@ _VERDICTS = {
 }
 _HIT_SHARE = 0.01
 _SHOWN = 40
+_OF_DEATH = frozenset({"ab/failed-requests", "ab/few-pairs"})
+"""What follows from a death, and needs no line of its own."""
 _AA_REMEDY = (
     "the server answers one question in two ways: run sparkproof soak on it, and ask it again "
     "without its newest feature"
@@ -94,7 +96,7 @@ def _findings(result: AbResult, treatment: Treatment, name: str) -> Iterator[Fin
         )
     death = treatment.death
     if death is not None:
-        message = f"{name} died {dies_words(death, result.plan)}"
+        message = f"died {dies_words(death, result.plan)}"
         yield make_finding(
             "ab/died",
             message,
@@ -104,6 +106,8 @@ def _findings(result: AbResult, treatment: Treatment, name: str) -> Iterator[Fin
             remedy=death.remedy,
         )
     for rule, message in treatment.doubts:
+        if death is not None and rule in _OF_DEATH:
+            continue
         yield make_finding(rule, message, subject=name)
     if result.plan.aa and none_right(treatment.accuracy):
         yield make_finding("ab/none-right", subject=name)

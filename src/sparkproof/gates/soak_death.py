@@ -55,9 +55,14 @@ def cause_words(log: LogSeen | None) -> str:
     """``; the log says: ...``; "" where there is no log, or it says nothing."""
     if log is None:
         return ""
-    exception = "" if log.saw.startswith(_GENERIC) else log.saw
+    exception = "" if says_little(log.saw) else log.saw
     said = (log.cause.title if log.cause else "") or exception or log.first_error
     return f"; the log says: {said}" if said else ""
+
+
+def says_little(line: str) -> bool:
+    """A log line that tells of an error without naming an exception."""
+    return line.startswith(_GENERIC)
 
 
 def _dead(result: SoakResult) -> tuple[Criterion, Finding | None]:

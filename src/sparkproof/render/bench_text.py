@@ -12,23 +12,27 @@ _HEAD = (
     "depth",
     "load",
     "TTFT ms",
-    "prefill t/s",
     "decode t/s",
     "all t/s",
-    "ITL ms p50 p99",
+    "ITL p50 ms",
+    "p99",
 )
+_LEAST_MS = 0.05
+"""Tokens nearer to each other than this came in one piece."""
+_WHOLE = 100
+"""From here on a speed needs no decimals."""
 
 
 def render_bench(result: BenchResult, criteria: tuple[Criterion, ...] = ()) -> list[Line]:
     """The body of the answer."""
     snapshot = result.snapshot
-    repeats = f"{result.plan.repeats} repeats, median (lowest to highest)"
+    repeats = f"{result.plan.repeats} repeats, median (lowest-highest)"
     state = Span("  loaded", Style.WARN) if result.loaded else Span("")
     title = f"{snapshot.address}  vLLM {snapshot.version or '?'}  {result.model}  {repeats}"
     lines = [(*heading("bench", title), state)]
     rows: list[tuple[str | Span, ...]] = [tuple(Span(word, Style.DIM) for word in _HEAD)]
     rows += [_row(result, summary) for summary in result.cells if summary.repeats]
-    lines += table(rows, right=frozenset({1, 2}))
+    lines += table(rows, right=frozenset({1, 2, 6, 7}))
     for summary in result.cells:
         lines += _notes(result, summary)
     lines += [line(), heading("measured how", ""), *render_criteria(criteria)]
@@ -43,11 +47,20 @@ def _row(result: BenchResult, summary: CellSummary) -> tuple[str | Span, ...]:
         f"{summary.depth:.0f}" if summary.depth is not None else "?",
         cell.load,
         spread_words(summary.ttft_s, 1000, 0),
-        spread_words(summary.prefill_tokens_per_s, 1, 0),
-        spread_words(summary.decode_tokens_per_s, 1, 1),
-        spread_words(summary.output_tokens_per_s, 1, 1),
-        f"{median.median:.1f} {tail.median:.1f}" if median and tail else "not counted",
+        _speed(summary.decode_tokens_per_s),
+        _speed(summary.output_tokens_per_s),
+        "n/a" if median is None or _bunched(summary) else f"{median.median:.1f}",
+        "n/a" if tail is None else f"{tail.median:.1f}",
     )
+
+
+def _speed(spread: Spread | None) -> str:
+    return spread_words(spread, 1, int(spread is not None and spread.median < _WHOLE))
+
+
+def _bunched(summary: CellSummary) -> bool:
+    """Most tokens came together with others, so that there is no time between two of them."""
+    return summary.itl_p50_ms is not None and summary.itl_p50_ms.median < _LEAST_MS
 
 
 def spread_words(spread: Spread | None, scale: float, digits: int) -> str:
@@ -61,6 +74,12 @@ def spread_words(spread: Spread | None, scale: float, digits: int) -> str:
 def _notes(result: BenchResult, summary: CellSummary) -> list[Line]:
     cell = result.plan.cells[summary.cell]
     notes = []
+    if summary.prefill_tokens_per_s is not None:
+        notes.append(f"prefill {spread_words(summary.prefill_tokens_per_s, 1, 0)} t/s")
+    if summary.itl_p50_ms is None and summary.repeats:
+        notes.append("no time between tokens: the server gives no running count of them")
+    elif _bunched(summary):
+        notes.append("no time between tokens: most of them arrive several in one piece")
     if summary.reasoning_s and summary.content_s:
         notes.append(
             f"first thinking after {summary.reasoning_s.median * 1000:.0f} ms, "

@@ -11,6 +11,7 @@ from sparkproof.core.observations.ab_run import AbDeath
 from sparkproof.core.results.ab import AbArm
 from sparkproof.core.server_port import Ask, Reply, ServerPort
 from sparkproof.gates.ab_death import death_words
+from sparkproof.gates.soak_death import says_little
 from sparkproof.usecases.ab_arms import ArmRef
 from sparkproof.usecases.ab_run import AbRun
 from sparkproof.usecases.log_cause import cause_in, tail_of
@@ -95,7 +96,7 @@ class Vital:
         tail = self._tails[number]
         cause, saw = await asyncio.to_thread(cause_in, log, tail.line_at_start() if tail else 0)
         if cause is None:
-            return saw, ""
+            return "" if says_little(saw) else saw, ""
         return cause.title, "; ".join(" ".join(line.split()) for line in cause.remedy[:2])
 
 

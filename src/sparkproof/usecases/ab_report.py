@@ -68,10 +68,9 @@ def _unknowns(result: AbResult) -> tuple[Unknown, ...]:
 def _next_steps(result: AbResult, verdict: Verdict) -> tuple[str, ...]:
     if result.interrupted:
         return (f"the same command with --resume {result.records}",)
-    steps = [step for item in result.treatments for step in item.experiments]
-    steps += [
-        f"sparkproof explain {_RULES[t.outcome]}" for t in result.treatments if t.outcome in _RULES
-    ]
+    wrong = [_RULES[t.outcome] for t in result.treatments if t.outcome in _RULES]
+    steps = [f"sparkproof explain {rule}" for rule in wrong]
+    steps += [step for item in result.treatments for step in item.experiments]
     if any(t.death and not t.death.said for t in result.treatments):
         steps.append("sparkproof log FILE")
     if any(none_right(t.accuracy) for t in result.treatments):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -39,6 +40,8 @@ from sparkproof.usecases.keep import keep
 from sparkproof.usecases.live import Ports, Session, subject_of, take_snapshot
 
 _POLL_S = 2.0
+_WORD_S = 30.0
+Say = Callable[[str], None]
 _SILENCES = 2
 _SAMPLE = "the miller carried a box of letters to the village before the rain came"
 
@@ -59,6 +62,7 @@ def smoke(
     trust_store: ReceiptStore | None = None,
     port: ServerPort | None = None,
     seed: str = "",
+    say: Say = lambda _: None,
 ) -> Report[SmokeResult]:
     """Ask a server first things first.
 
@@ -69,6 +73,7 @@ def smoke(
         wait_s: how long to wait for a server that is not there yet; its log is read after that.
         port: asked in place of the address.
         seed: makes prompts that no cache has seen; the moment, unless given.
+        say: told what is waited for.
 
     Raises:
         UsageError, UnreachableError, FormatError: it can't be asked at all.
@@ -76,7 +81,9 @@ def smoke(
     expected = expected_of(deployment, version=expect, names=names)
     says = log_says(log) if log and not wait_s else None
     old = read_trusted(trust_store, trusted) if trusted and trust_store else None
-    run = SmokeRun(expected=expected, log=says, warm_only=warm_only, seed=seed, model=model)
+    run = SmokeRun(
+        expected=expected, log=says, warm_only=warm_only, seed=seed, model=model, say=say
+    )
     _run(run, Ports(address, gateway, port), wait_s, log if wait_s else "")
     result = run.finished(old)
     inputs = {"server": digest(result.snapshot)}
@@ -90,7 +97,7 @@ def _run(run: SmokeRun, ports: Ports, wait_s: float, log: str) -> None:
 
     async def ask() -> None:
         async with ports as (direct, other):
-            await wait_for(direct, wait_s)
+            await wait_for(direct, wait_s, run.say)
             if log:
                 run.log = log_says(log)
             await run.go(direct, other)
@@ -103,14 +110,19 @@ def _run(run: SmokeRun, ports: Ports, wait_s: float, log: str) -> None:
         run.interrupted = True
 
 
-async def wait_for(port: ServerPort, wait_s: float) -> None:
-    """Wait until ``/health`` is 200, or the time is over."""
+async def wait_for(port: ServerPort, wait_s: float, say: Say = lambda _: None) -> None:
+    """Wait until ``/health`` is 200, or the time is over; told of again now and then."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + wait_s
+    began = loop.time()
+    end, next_word = began + wait_s, began
     while wait_s:
         reply = await port.send(Ask("health", "/health", timeout_s=5))
         if reply.status == 200 or loop.time() >= end:
             return
+        if loop.time() >= next_word:
+            said = reply.detail or f"/health answers {reply.status}"
+            say(f"waiting for {port.name}: {said}, {loop.time() - began:.0f} of {wait_s:.0f} s")
+            next_word = loop.time() + _WORD_S
         await asyncio.sleep(min(_POLL_S, max(0.1, end - loop.time())))
 
 
@@ -118,8 +130,16 @@ class SmokeRun:
     """The run: asks in stages and has, at any moment, a result to be judged."""
 
     def __init__(
-        self, *, expected: Expected, log: LogSays | None, warm_only: bool, seed: str, model: str
+        self,
+        *,
+        expected: Expected,
+        log: LogSays | None,
+        warm_only: bool,
+        seed: str,
+        model: str,
+        say: Say = lambda _: None,
     ) -> None:
+        self.say = say
         self._seed = seed
         self._model = model
         self._session: Session | None = None
@@ -142,10 +162,12 @@ class SmokeRun:
         )
         self._session = session = Session(port, silences=_SILENCES)
         seed = self._seed or f"{asyncio.get_running_loop().time()}"
+        self.say(f"warming up {model} at {port.name}: each shape of request twice")
         for round_ in plan_warmup(model, limit, seed):
             await session.ask_together(round_)
         if self.result.warm_only:
             return
+        self.say("asking for names, known texts, chat, tools and what can be off in silence")
         names = [m.name for m in snapshot.models] or [model]
         await self._each(
             session, plan_aliases(tuple(dict.fromkeys([*names, *self.result.expected.names])))

@@ -11,7 +11,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UnreachableError
 from sparkproof.core.report import Report
 from sparkproof.core.results.smoke import LogSays, SmokeResult
-from sparkproof.core.server_port import Failure
+from sparkproof.core.server_port import Ask, Failure, Reply
 from sparkproof.core.verdict import Verdict
 from sparkproof.gates.smoke import judge_smoke
 from sparkproof.testing.stand_in import FakePort, StandIn
@@ -164,3 +164,27 @@ def test_nobody_there() -> None:
         smoke("http://x", port=FakePort(failure=Failure.REFUSED))
     with pytest.raises(UnreachableError, match="wants a key"):
         ask({"key": "secret"})
+
+
+class Loading(FakePort):
+    """Comes up when it has been asked for its health once."""
+
+    looks = 0
+
+    async def send(self, ask: Ask) -> Reply:
+        if ask.path == "/health" and not self.looks:
+            self.looks += 1
+            return Reply(0, failure=Failure.REFUSED, detail="nothing listens on port 8000")
+        return await super().send(ask)
+
+
+def test_what_is_waited_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkproof.usecases.smoke._POLL_S", 0.0)
+    said: list[str] = []
+    port = Loading(StandIn(), name="http://tiny")
+    report = smoke("", port=port, seed="s", wait_s=600, say=said.append)
+    assert report.verdict is Verdict.PASS
+    waiting, *stages = said
+    assert waiting.startswith("waiting for http://tiny: nothing listens on port 8000, ")
+    assert stages[0].startswith("warming up tiny at http://tiny")
+    assert len(stages) > 1

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparkproof.cli.options import Seconds, output_options, page_path, receipt_options
+from sparkproof.cli.options import (
+    EXISTING_FILE,
+    Seconds,
+    model_option,
+    output_options,
+    page_option,
+    receipt_options,
+    receipts_of,
+    records_options,
+    say,
+    timeout_option,
+)
 
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
     from sparkproof.core.results.ab import AbResult
     from sparkproof.usecases.ab_arms import ArmRef
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class Share(click.types.FloatParamType):
@@ -38,7 +47,7 @@ class Share(click.types.FloatParamType):
 @click.command("ab")
 @click.argument("servers", metavar="CONTROL [TREATMENT]...", nargs=-1, required=True)
 @click.option("--aa", is_flag=True, help="Ask one server twice: what is its noise?")
-@click.option("--tasks", type=_FILE, help="Your own tasks, one JSON object a line.")
+@click.option("--tasks", type=EXISTING_FILE, help="Your own tasks, one JSON object a line.")
 @click.option("--scorer-command", default="", metavar="CMD", help="Scores tasks without a scorer.")
 @click.option("--detect", type=Share(), default="1%", show_default=True, help="Corruption to see.")
 @click.option("--power", type=Share(), default="0.9", show_default=True, help="How surely.")
@@ -55,9 +64,14 @@ class Share(click.types.FloatParamType):
 @click.option(
     "--wait", type=Seconds(), default=900.0, metavar="SECONDS", help="For a server brought up."
 )
-@click.option("--control-deployment", type=_FILE, help="Deployment TOML: what the control is.")
 @click.option(
-    "--treatment-deployment", multiple=True, type=_FILE, help="What each treatment is, in order."
+    "--control-deployment", type=EXISTING_FILE, help="Deployment TOML: what the control is."
+)
+@click.option(
+    "--treatment-deployment",
+    multiple=True,
+    type=EXISTING_FILE,
+    help="Each treatment, in order.",
 )
 @click.option(
     "--treatment-log",
@@ -66,20 +80,10 @@ class Share(click.types.FloatParamType):
     help="What each treatment logs to, in order: says why it died.",
 )
 @click.option("--box", default="", metavar="NAME", help="The machine that all arms run on.")
-@click.option("--model", default="", help="Served name to use; default: the first listed.")
-@click.option(
-    "--timeout", type=Seconds(), default=600.0, show_default=True, help="Seconds for one request."
-)
-@click.option("--resume", default="", metavar="RECORDS", help="Go on: file of records, or latest.")
-@click.option(
-    "--records", type=click.Path(path_type=Path, file_okay=False), help="Folder of records."
-)
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=page_path,
-    help="Write a page.",
-)
+@model_option
+@timeout_option(600.0)
+@records_options
+@page_option()
 @receipt_options
 @output_options
 def command(
@@ -100,11 +104,9 @@ def command(
     sparkproof ab http://127.0.0.1:8000 http://127.0.0.1:8001
     sparkproof ab http://127.0.0.1:8000 --aa
     """
-    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
-    from sparkproof.cli.output import emit_or_interrupt, write_lines  # noqa: PLC0415
+    from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.gates.ab import make_cells  # noqa: PLC0415
     from sparkproof.render.ab_text import render_ab  # noqa: PLC0415
-    from sparkproof.render.lines import line  # noqa: PLC0415
     from sparkproof.usecases.ab import ab  # noqa: PLC0415
     from sparkproof.usecases.ab_wish import AbWish  # noqa: PLC0415
 
@@ -119,8 +121,8 @@ def command(
     report = ab(
         arms,
         wish,
-        store=ReceiptStore(store or default_folder()) if receipt else None,
-        say=lambda text: write_lines([line(text)], to_stderr=True),
+        store=receipts_of(store) if receipt else None,
+        say=say,
     )
     _write_page(html, report)
     body = partial(render_ab, criteria=report.criteria)

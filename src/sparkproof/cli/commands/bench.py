@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkproof.cli.options import Seconds, output_options, page_path, receipt_options
+from sparkproof.cli.options import (
+    EXISTING_FILE,
+    model_option,
+    output_options,
+    page_option,
+    receipt_options,
+    receipts_of,
+    say,
+    timeout_option,
+)
 
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
     from sparkproof.core.results.bench import BenchResult
     from sparkproof.usecases.bench import Arm
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("bench")
@@ -27,25 +34,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--rate", multiple=True, type=float, help="Open loop: requests a second.")
 @click.option("--requests", default=0, help="Requests per cell and repeat; default by the load.")
 @click.option("--repeats", default=3, show_default=True, help="Whole rounds over all cells.")
-@click.option("--model", default="", help="Served name to use; default: the first listed.")
-@click.option("--deployment", type=_FILE, help="Deployment TOML: what is being served.")
+@model_option
+@click.option("--deployment", type=EXISTING_FILE, help="Deployment TOML: what is being served.")
 @click.option("--box", default="", metavar="NAME", help="The machine it runs on.")
 @click.option("--against", default="", metavar="URL", help="Measure this one too, in turns.")
-@click.option("--against-deployment", type=_FILE, help="What is served there.")
+@click.option("--against-deployment", type=EXISTING_FILE, help="What is served there.")
 @click.option("--against-box", default="", metavar="NAME", help="The machine it runs on.")
-@click.option(
-    "--timeout",
-    type=Seconds(),
-    default=600.0,
-    show_default=True,
-    help="Seconds for one request.",
-)
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=page_path,
-    help="Write a page with plots.",
-)
+@timeout_option(600.0)
+@page_option("Write a page with plots.")
 @receipt_options
 @output_options
 def command(
@@ -80,11 +76,9 @@ def command(
     \b
     sparkproof bench http://127.0.0.1:8000 --depth 6000 --concurrency 1 --concurrency 8
     """
-    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
-    from sparkproof.cli.output import emit_or_interrupt, write_lines  # noqa: PLC0415
+    from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.load.schedule import make_plan  # noqa: PLC0415
     from sparkproof.render.bench_text import render_bench  # noqa: PLC0415
-    from sparkproof.render.lines import line  # noqa: PLC0415
     from sparkproof.usecases.bench import bench  # noqa: PLC0415
 
     plan = make_plan(
@@ -102,8 +96,8 @@ def command(
         against=_arm(against, against_deployment, against_box or box) if against else None,
         model=model,
         timeout_s=timeout,
-        store=ReceiptStore(store or default_folder()) if receipt else None,
-        say=lambda text: write_lines([line(text)], to_stderr=True),
+        store=receipts_of(store) if receipt else None,
+        say=say,
     )
     _write_page(html, report)
     body = partial(render_bench, criteria=report.criteria)

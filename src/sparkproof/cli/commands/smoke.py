@@ -7,16 +7,22 @@ from pathlib import Path
 
 import click
 
-from sparkproof.cli.options import Seconds, output_options, receipt_options
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from sparkproof.cli.options import (
+    EXISTING_FILE,
+    Seconds,
+    model_option,
+    output_options,
+    receipt_options,
+    receipts_of,
+    say,
+)
 
 
 @click.command("smoke")
 @click.argument("server", metavar="URL")
-@click.option("--deployment", type=_FILE, help="Deployment TOML: what the server should be.")
+@click.option("--deployment", type=EXISTING_FILE, help="Deployment TOML: what it should be.")
 @click.option("--expect", default="", metavar="VERSION", help="The vLLM version it should be.")
-@click.option("--model", default="", help="Served name to use; default: the first listed.")
+@model_option
 @click.option("--name", "names", multiple=True, help="A name that has to be served (repeatable).")
 @click.option("--gateway", default="", metavar="URL", help="Reach every name through this as well.")
 @click.option("--log", default="", metavar="SOURCE", help="Boot log: adds what only it tells.")
@@ -53,13 +59,12 @@ def command(
     sparkproof smoke http://127.0.0.1:8000 --deployment deployment.toml
     sparkproof smoke http://127.0.0.1:8000 --warm-only --wait 600
     """
-    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
     from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.render.smoke_text import render_smoke  # noqa: PLC0415
     from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
     from sparkproof.usecases.smoke import smoke  # noqa: PLC0415
 
-    receipts = ReceiptStore(store or default_folder())
+    receipts = receipts_of(store)
     report = smoke(
         server,
         deployment=read_deployment(deployment) if deployment else None,
@@ -73,6 +78,7 @@ def command(
         wait_s=wait,
         store=receipts if receipt else None,
         trust_store=receipts,
+        say=say,
     )
     body = partial(render_smoke, criteria=report.criteria)
     raise SystemExit(emit_or_interrupt(report, body, as_json=as_json, verbose=verbose))

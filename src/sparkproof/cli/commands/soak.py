@@ -9,11 +9,18 @@ from typing import Any
 
 import click
 
-from sparkproof.cli.options import Seconds, output_options, page_path, receipt_options
+from sparkproof.cli.options import (
+    EXISTING_FILE,
+    model_option,
+    output_options,
+    page_option,
+    receipt_options,
+    receipts_of,
+    records_options,
+    say,
+    timeout_option,
+)
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OUT = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|min|h|d)?\Z")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -52,17 +59,14 @@ _PLAN_OPTIONS = ("concurrency", "requests", "duration", "longest", "shared_prefi
 @click.option("--reasoning", is_flag=True, help="Have a part of the chats think.")
 @click.option("--preempt", is_flag=True, help="Overfill the KV pool, so that requests must yield.")
 @click.option("--yes", is_flag=True, help="Do that even to a server that others use.")
-@click.option(
-    "--timeout", type=Seconds(), default=300.0, show_default=True, help="Seconds for one request."
-)
+@timeout_option(300.0)
 @click.option("--log", default="", metavar="SOURCE", help="The server's log, followed meanwhile.")
 @click.option("--pid", default=0, help="The server's process; found by its port where local.")
-@click.option("--model", default="", help="Served name to use; default: the first listed.")
-@click.option("--deployment", type=_FILE, help="Deployment TOML: what is being served.")
+@model_option
+@click.option("--deployment", type=EXISTING_FILE, help="Deployment TOML: what is being served.")
 @click.option("--seed", default="", help="Makes the same requests again.")
-@click.option("--resume", default="", metavar="RECORDS", help="Go on: records, receipt, latest.")
-@click.option("--records", type=_FOLDER, help="Folder of the records.")
-@click.option("--html", type=_OUT, callback=page_path, help="Write a page with plots.")
+@records_options
+@page_option("Write a page with plots.")
 @receipt_options
 @output_options
 @click.pass_context
@@ -79,14 +83,12 @@ def command(context: click.Context, /, **given: Any) -> None:
     sparkproof soak http://127.0.0.1:8000 --duration 2h --tools --reasoning
     """
     from sparkproof.adapters.progress import StatusLine  # noqa: PLC0415
-    from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
-    from sparkproof.cli.output import emit_or_interrupt, write_lines  # noqa: PLC0415
-    from sparkproof.render.lines import line  # noqa: PLC0415
+    from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.render.soak_text import render_soak  # noqa: PLC0415
     from sparkproof.usecases.soak import soak  # noqa: PLC0415
 
     _refuse_other_plan(context, given["resume"])
-    receipts = ReceiptStore(given["store"] or default_folder())
+    receipts = receipts_of(given["store"])
     status = StatusLine()
     status.start()
     try:
@@ -98,7 +100,7 @@ def command(context: click.Context, /, **given: Any) -> None:
             seed=given["seed"],
             store=receipts if given["receipt"] else None,
             find_in=receipts,
-            say=lambda text: write_lines([line(text)], to_stderr=True),
+            say=say,
             show=status.show,
         )
     finally:
