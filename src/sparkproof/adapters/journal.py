@@ -25,6 +25,7 @@ from sparkproof.core.redaction import redact_text
 from sparkproof.core.text import encodable, map_text
 
 SCHEMA = "sparkproof/journal/1"
+_AFRESH = "begin a new run, without --resume"
 MAX_LINE_BYTES = 16 << 20
 _LIST_HINT = "name the file that the interrupted run told, or `latest`"
 _FULL_HINT = "free some space, or pass --records FOLDER, then go on with --resume"
@@ -195,9 +196,11 @@ def read_head(path: Path) -> JournalHead:
         raise FormatError(f"no records of ours: {error}", where=path.name, line=1) from error
     if head.schema != SCHEMA:
         message = f"written by another version, as {redact_text(head.schema[:60])}"
-        raise FormatError(message, where=path.name, line=1, hint="begin a new run")
+        raise FormatError(message, where=path.name, line=1, hint=_AFRESH)
     if digest(plan) != head.plan_digest:
-        raise FormatError("its plan is not the one it was begun with", where=path.name, line=1)
+        raise FormatError(
+            "its plan is not the one it was begun with", where=path.name, line=1, hint=_AFRESH
+        )
     return head
 
 
@@ -221,7 +224,7 @@ def read_records(path: Path, kind: Any) -> Iterator[Any]:
         try:
             yield decoder.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
-            broken = FormatError(f"no record: {error}", where=path.name, line=number)
+            broken = FormatError(f"no record: {error}", where=path.name, line=number, hint=_AFRESH)
     # Only the last line was broken: that is how a crash leaves it.
 
 
@@ -242,7 +245,9 @@ def _lines(path: Path) -> Iterator[bytes]:
                 if line.endswith(b"\n"):
                     yield line
                 elif len(line) >= MAX_LINE_BYTES:
-                    raise FormatError("longer than any record", where=path.name, line=number)
+                    raise FormatError(
+                        "longer than any record", where=path.name, line=number, hint=_AFRESH
+                    )
     except OSError as error:
         raise UnreachableError(
             f"can't read {path.name}: {error.strerror or error}", hint="check its permissions"

@@ -27,6 +27,7 @@ MAX_FILES = 1_000_000
 MAX_DEPTH = 64
 _MAX_UNKNOWNS = 1000
 _FOLDER = "name a folder: site-packages, a virtual environment, or a checkout"
+_AGAIN = "run it again when nothing is being installed there"
 
 
 class TreeArtifact:
@@ -111,7 +112,9 @@ class TreeArtifact:
             while at < size:
                 data = source.read_at(at, min(chunk_bytes, size - at))
                 if not data:
-                    raise FormatError("shrank while it was read", where=f"{self._name}!{path}")
+                    raise FormatError(
+                        "shrank while it was read", where=f"{self._name}!{path}", hint=_AGAIN
+                    )
                 at += len(data)
                 yield data
         finally:
@@ -121,7 +124,9 @@ class TreeArtifact:
         source = FileSource(real, follow=False)
         if source.size_bytes != size:
             source.close()
-            raise FormatError("changed since it was listed", where=f"{self._name}!{path}")
+            raise FormatError(
+                "changed since it was listed", where=f"{self._name}!{path}", hint=_AGAIN
+            )
         return source
 
     def _list(self) -> None:
@@ -172,7 +177,7 @@ class TreeArtifact:
                 why = "stands for an editable install, whose files lie elsewhere"
                 self._unknown(path, why, hint="name that folder with tree:")
         if len(self._files) > MAX_FILES:
-            raise FormatError(f"holds more than {MAX_FILES} files", where=self._name)
+            raise FormatError(f"holds more than {MAX_FILES} files", where=self._name, hint=_FOLDER)
 
     def _unknown(self, path: str, why: str, hint: str = "") -> None:
         if len(self._unknowns) < _MAX_UNKNOWNS:

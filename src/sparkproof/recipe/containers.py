@@ -47,7 +47,11 @@ def container_deployment(container: Container, where: str) -> Deployment:
     variables = settled_variables(environment)
     hidden = unreadable((model, *arguments, *variables.values()))
     if hidden:
-        raise FormatError(f"`{hidden}` is known only inside the container", where=where)
+        raise FormatError(
+            f"`{hidden}` is known only inside the container",
+            where=where,
+            hint="write a deployment TOML by hand: `sparkproof explain deployment`",
+        )
     return Deployment(
         checkpoint=model,
         artifact=f"image:{container.image}" if container.image else "",

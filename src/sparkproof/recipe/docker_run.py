@@ -10,6 +10,7 @@ from sparkproof.core.errors import FormatError
 from sparkproof.recipe.own_variables import SECRETS, own_variables
 
 _ENGINES = ("docker", "podman", "nerdctl")
+_HINT = "mend the command, or save `docker inspect NAME` of what it starts"
 _SWITCHES = frozenset(
     {"--rm", "--detach", "--interactive", "--tty", "--privileged", "--init", "--read-only"}
     | {"--no-healthcheck", "--oom-kill-disable", "--publish-all", "--quiet", "--sig-proxy"}
@@ -46,7 +47,7 @@ def parse_container_run(
     """
     pairs, rest = _options(list(words[2:]), where)
     if not rest:
-        raise FormatError("`docker run` without an image", where=where)
+        raise FormatError("`docker run` without an image", where=where, hint=_HINT)
     environment: dict[str, str] = {}
     entrypoint: tuple[str, ...] = ()
     name = ""
@@ -80,7 +81,7 @@ def _options(words: list[str], where: str) -> tuple[list[tuple[str, str]], list[
             option, value, takes = _short(word, where)
         if takes:
             if not words:
-                raise FormatError(f"`{option}` needs a value", where=where)
+                raise FormatError(f"`{option}` needs a value", where=where, hint=_HINT)
             value = words.pop(0)
         pairs.append((option, value))
     return pairs, words
@@ -92,7 +93,7 @@ def _short(option: str, where: str) -> tuple[str, str, bool]:
         if letter in _SHORT_SWITCHES:
             continue
         if letter not in _SHORT_VALUES:
-            raise FormatError(f"`{option}` of `docker run` is not known", where=where)
+            raise FormatError(f"`{option}` of `docker run` is not known", where=where, hint=_HINT)
         value = option[position + 1 :].removeprefix("=")
         return f"-{letter}", value, not value
     return option, "", False

@@ -125,7 +125,11 @@ def _pod_container(item: dict[str, Any], where: str) -> Container:
     environment: dict[str, str] = {}
     serving = serve_words(words) is not None or shell_text(words) is not None
     if serving and item.get("envFrom"):
-        raise FormatError(f"`envFrom` of `{name}` is not read: it may set anything", where=where)
+        raise FormatError(
+            f"`envFrom` of `{name}` is not read: it may set anything",
+            where=where,
+            hint="write its variables under `env`",
+        )
     for entry in item.get("env") or ():
         if not isinstance(entry, dict):
             continue
@@ -133,7 +137,11 @@ def _pod_container(item: dict[str, Any], where: str) -> Container:
         if isinstance(entry.get("value"), str):
             environment[variable] = entry["value"]
         elif serving and variable not in SECRETS and own_variables({variable: ""}):
-            raise FormatError(f"`valueFrom` of `{variable}` is not read", where=where)
+            raise FormatError(
+                f"`valueFrom` of `{variable}` is not read",
+                where=where,
+                hint="write its value, or leave the variable out",
+            )
     filled = tuple(_REFERENCE.sub(lambda m: environment.get(m[1], m[0]), word) for word in words)
     return Container(name, _text(item.get("image")), filled, environment)
 
