@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sparkproof.core.ab import DivergenceClass
+from sparkproof.core.ab import Divergence, DivergenceClass
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.ab_run import Token
 from sparkproof.core.observations.soak_run import Kind, Outcome, SoakPlan, SoakRecord
@@ -33,6 +33,8 @@ _LINE = {
     Failure.NOT_HTTP: Outcome.HTTP_ERROR,
     Failure.TOO_LARGE: Outcome.HTTP_ERROR,
 }
+_CORRUPT = frozenset({DivergenceClass.CORRUPTION, DivergenceClass.IDENTICAL})
+"""The same tokens with a text that is wrong now are corruption of what comes after the model."""
 _DECLINES = frozenset({400, 404, 405, 422, 501})
 _FORCED = frozenset({Kind.RAW, Kind.ANSWER, Kind.THINKING})
 
@@ -80,9 +82,8 @@ def read_reply(
     apart = None
     if outcome is Outcome.OK and held is False and request.name in held_alone and not alone:
         apart = compare_answers(held_alone[request.name], said.tokens)
-        fault = f"answered otherwise than alone, from token {apart.at}: {apart.why}"
-        corrupted = apart.kind is DivergenceClass.CORRUPTION
-        outcome = Outcome.CORRUPTED if corrupted else outcome
+        fault = f"answered otherwise than alone, {_place(apart)}"
+        outcome = Outcome.CORRUPTED if apart.kind in _CORRUPT else outcome
     return SoakRecord(
         n=request.n,
         kind=request.kind,
@@ -103,6 +104,12 @@ def read_reply(
         tie=apart is not None and apart.kind is DivergenceClass.NEAR_TIE,
         tokens=said.tokens if alone and held else (),
     )
+
+
+def _place(apart: Divergence) -> str:
+    if apart.kind is DivergenceClass.IDENTICAL:
+        return "though with the same tokens"
+    return f"from token {apart.at}: {apart.why}"
 
 
 def _count(told: int) -> int:
