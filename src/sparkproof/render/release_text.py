@@ -32,7 +32,11 @@ def render_release(result: ReleaseResult) -> list[Line]:
     if sections:
         return sections
     origin = "shipped surface" if result.shipped else "read from the artifact"
-    lines = [heading("order", f"as the automatic choice asks, on {result.capability} ({origin})")]
+    lines = [
+        heading(
+            "order", f"of the automatic choice, less what {result.capability} refuses ({origin})"
+        )
+    ]
     lines += table(_order(item) for item in result.oracles)
     if result.batch is not None:
         sure = "" if result.batch.known else "  (if the device has that much memory)"
@@ -54,6 +58,8 @@ def render_release(result: ReleaseResult) -> list[Line]:
 def _order(view: OracleView) -> tuple[Cell, ...]:
     if view.forced:
         return (view.id, view.case, Span(view.forced, Style.STRONG), "without a walk")
+    if view.untold:
+        return (view.id, view.case, Span("unknown", Style.WARN), view.untold)
     if not view.eligible:
         return (view.id, view.case, Span("none", Style.DIM), "")
     rest = view.eligible[1:_SHOWN]

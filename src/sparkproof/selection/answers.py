@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.condition import (
     Condition,
@@ -40,6 +42,7 @@ from sparkproof.core.observations.release_surface import (
 )
 from sparkproof.core.results.release import BackendRow, DeviceAnswer, OracleView
 from sparkproof.selection.context import Context, fixed_settings
+from sparkproof.selection.loaders import ASKS_NO_SCHEME, answers_scheme, pinned_kernels
 from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.selection.schemes import WORDS, SchemeWords
@@ -182,8 +185,33 @@ def describe_oracles(
             settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
             settings = with_release_words(settings, surface, capability, _MODEL)
             context = _Remembering(surface, capability, settings, gates, {})
-            found.append(_describe(oracle, case, context, devices))
+            view = _describe(oracle, case, context, devices)
+            found.extend(_as_loaders_do(view, oracle, surface))
     return tuple(found)
+
+
+def _as_loaders_do(
+    view: OracleView, oracle: Oracle, surface: ReleaseSurface
+) -> Iterator[OracleView]:
+    """What a walk says of a kind of layer, and what loaders take that don't ask for one."""
+    named = {p.implementation: p for p in pinned_kernels(surface, oracle, view.case)}
+    walked = answers_scheme(oracle, view.case)
+    if walked:
+        yield view
+        named.pop(view.forced or next(iter(view.eligible), ""), None)
+    elif not named:
+        yield msgspec.structs.replace(view, order=(), eligible=(), untold=ASKS_NO_SCHEME)
+    alone = len(named) == 1 and not walked
+    for item in named.values():
+        yield msgspec.structs.replace(
+            view,
+            case=view.case if alone else f"{view.case} of {item.quant_method}",
+            order=(),
+            eligible=(),
+            forced=item.implementation,
+            rows=tuple(msgspec.structs.replace(row, automatic=0) for row in view.rows),
+            source=item.source,
+        )
 
 
 def device_rule(

@@ -17,6 +17,7 @@ from sparkproof.core.observations.release_surface import Branch, Oracle, Pinned,
 from sparkproof.core.prediction import How, Outcome, Prediction, Step
 from sparkproof.facts.model_traits import NamedAttention, attention_of, own_attention_of
 from sparkproof.selection.context import Context
+from sparkproof.selection.loaders import ASKS_NO_SCHEME, answers_scheme, pinned_kernels
 from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.schemes import oracle_of
@@ -153,11 +154,8 @@ class _Predictor:
         pinned = self._pinned(oracle)
         if pinned is not None:
             return self._by_loader(oracle, subject, pinned)
-        if self.layer.scheme is QuantScheme.NVFP4_W4A16 and self._asks_no_scheme(oracle):
-            why = (
-                "its selection does not ask about 16-bit activations, and no loader names a kernel"
-            )
-            return self._result(oracle, subject, f"can't be predicted: {why}")
+        if not answers_scheme(oracle, self.layer.scheme):
+            return self._result(oracle, subject, f"can't be predicted: {ASKS_NO_SCHEME}")
         complaint = self._refused_flag(oracle)
         if complaint:
             return self._result(oracle, subject, complaint, error=complaint)
@@ -180,19 +178,9 @@ class _Predictor:
             settings.setdefault(name, value)
 
     def _pinned(self, oracle: Oracle) -> Pinned | None:
-        return next(
-            (
-                item
-                for item in self.context.surface.pinned
-                if item.oracle == oracle.id
-                and item.scheme == self.layer.scheme
-                and self.quant_method.startswith(item.quant_method)
-            ),
-            None,
-        )
-
-    def _asks_no_scheme(self, oracle: Oracle) -> bool:
-        return oracle.id.startswith("dense") and "use_a16" not in dict(oracle.arguments)
+        named = pinned_kernels(self.context.surface, oracle, self.layer.scheme)
+        mine = (item for item in named if self.quant_method.startswith(item.quant_method))
+        return next(mine, None)
 
     def _by_loader(self, oracle: Oracle, subject: str, pinned: Pinned) -> Prediction:
         why = f"{pinned.source.symbol} names its kernel itself"

@@ -133,10 +133,10 @@ def _oracle(name: str, old: OracleView | None, new: OracleView | None) -> Iterat
         bite = Bite.NEW if old is None else Bite.GONE
         shown = old or new
         assert shown is not None
-        sides = both(lambda v: ", ".join(v.eligible) or v.forced if v else "", old, new)
+        sides = both(lambda v: ", ".join(v.eligible) or v.forced or v.untold if v else "", old, new)
         yield change(bite, "oracles", name, *sides, shown.source)
         return
-    picks = both(lambda view: view.forced or (view.eligible or ("none",))[0], old, new)
+    picks = both(_pick, old, new)
     if picks[0] != picks[1]:
         yield change(Bite.PICK, "oracles", name, *picks, old.source, new.source)
     if old.eligible != new.eligible:
@@ -157,12 +157,21 @@ def _batch(tier: BatchDefault | None) -> str:
 
 
 def _moved(old: OracleView, new: OracleView) -> tuple[str, str]:
-    """What left and what came, with places; the whole lists where only the order changed."""
+    """What left and what came, with its place; the whole lists where only the order changed."""
     left = [name for name in old.eligible if name not in new.eligible]
-    came = [f"{n} as no. {i}" for i, n in enumerate(new.eligible, 1) if n not in old.eligible]
+    came = [_placed(name, new) for name in new.eligible if name not in old.eligible]
     if left or came:
         return ", ".join(left), ", ".join(came)
     return ", ".join(old.eligible), ", ".join(new.eligible)
+
+
+def _placed(name: str, view: OracleView) -> str:
+    """A candidate with its place among all that the automatic choice asks, as `BackendRow` has."""
+    return f"{name} as no. {view.order.index(name) + 1}"
+
+
+def _pick(view: OracleView) -> str:
+    return view.forced or view.untold or (view.eligible or ("none",))[0]
 
 
 def _backend(subject: str, old: BackendRow, new: BackendRow) -> Iterator[Change]:

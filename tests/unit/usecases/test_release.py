@@ -5,15 +5,28 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sparkproof.adapters.git import Mention
+from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.errors import UsageError
+from sparkproof.core.observations.checkpoint_profile import (
+    CheckpointProfile,
+    LayerClass,
+    LayerFormat,
+    QuantScheme,
+)
+from sparkproof.core.observations.release_parts import Source
+from sparkproof.core.observations.release_surface import Pinned
 from sparkproof.core.results.release import BackendRow, Bite, DeviceAnswer, ReleaseResult
 from sparkproof.core.verdict import Verdict
+from sparkproof.facts.surfaces import load_surface, shipped_surfaces
 from sparkproof.render.lines import plain_text
 from sparkproof.render.release_diff_text import render_diff
 from sparkproof.render.release_text import render_release
+from sparkproof.selection import predict
+from sparkproof.selection.answers import describe_oracles
 from sparkproof.usecases import release_source
 from sparkproof.usecases.release import SECTIONS, look_at_release
 from sparkproof.usecases.release_args import check_arguments
@@ -78,7 +91,7 @@ def test_every_section_is_there_and_can_be_drawn(section: str) -> None:
 def test_what_is_wrong_as_written() -> None:
     with pytest.raises(UsageError, match="no section"):
         look_at_release("0.33.0", section="oracle")
-    with pytest.raises(UsageError, match="not both"):
+    with pytest.raises(UsageError, match="at once"):
         look_at_release("0.33.0", vllm="0.32.0")
     with pytest.raises(UsageError, match="development version"):
         look_at_release("0.34.0.dev3+g1234")
@@ -92,9 +105,49 @@ def test_dense_b12x_enters_the_automatic_choice() -> None:
         for item in report.result.changes
         if item.bite is Bite.ORDER and item.subject == "dense/nvfp4 nvfp4-w4a4"
     )
-    assert "FlashInferB12xNvFp4LinearKernel as no. 2" in order.after
+    assert "FlashInferB12xNvFp4LinearKernel as no. 3" in order.after
     assert "no pick changes" in report.summary
     assert "candidates change" in plain_text(render_diff(report.result))
+
+
+def test_a_kernel_that_a_loader_names_is_no_new_pick() -> None:
+    """Before 0.23.0 the loaders of 4-bit weights alone call Marlin and ask no selection."""
+    report = compare_releases("0.22.1", "0.23.0")
+    assert report.result is not None
+    assert not [item for item in report.result.changes if item.bite is Bite.PICK]
+
+
+@pytest.mark.parametrize("version", shipped_surfaces())
+@pytest.mark.parametrize("method", ["compressed-tensors", "modelopt"])
+def test_a_release_says_of_weights_alone_what_a_selection_does(version: str, method: str) -> None:
+    layer = LayerFormat(LayerClass.MLP, QuantScheme.NVFP4_W4A16, detail="group 16")
+    profile = CheckpointProfile("m", ("LlamaForCausalLM",), "llama", method, (layer,))
+    surface = load_surface(version)
+    picked = predict(surface, ComputeCapability(12, 1), layer, profile=profile)
+    views = describe_oracles(surface, ComputeCapability(12, 1), rows=False)
+    said = [v for v in views if v.id == "dense/nvfp4" and v.case == "nvfp4-w4a16"]
+    if picked.selected:
+        assert [view.forced for view in said] == [picked.selected]
+    else:
+        assert "no loader names a kernel" in picked.reason
+
+
+def test_a_walk_that_asks_for_no_scheme_says_nothing_of_it() -> None:
+    surface = msgspec.structs.replace(load_surface("0.22.1"), pinned=())
+    views = describe_oracles(surface, ComputeCapability(12, 1), rows=False)
+    view = next(v for v in views if (v.id, v.case) == ("dense/nvfp4", "nvfp4-w4a16"))
+    assert (view.forced, view.order, view.eligible) == ("", (), ())
+    assert "no loader names a kernel" in view.untold
+
+
+def test_loaders_that_differ_are_told_apart() -> None:
+    shipped = load_surface("0.33.0")
+    odd = Pinned("dense/nvfp4", "nvfp4-w4a16", "modelopt", "Other", shipped.source or Source(""))
+    surface = msgspec.structs.replace(shipped, pinned=(odd,))
+    views = describe_oracles(surface, ComputeCapability(12, 1), rows=False)
+    found = {v.case: v.forced for v in views if v.id == "dense/nvfp4"}
+    assert found["nvfp4-w4a16"] == "MarlinNvFp4LinearKernel"
+    assert found["nvfp4-w4a16 of modelopt"] == "Other"
 
 
 def test_a_sparks_new_batch_defaults_are_a_change() -> None:

@@ -62,6 +62,7 @@ class OracleView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         case: what of the layer decides, e.g. ``weight-only`` ("" for the ordinary case).
         forced: backend that is taken without a walk ("" for none).
+        untold: why neither can be said of this case ("" where one is).
         order: what the automatic choice asks, in order.
         eligible: those of `order` whose device rule does not say no.
     """
@@ -74,6 +75,7 @@ class OracleView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Source
     case: str = ""
     forced: str = ""
+    untold: str = ""
 
 
 class Counted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
