@@ -32,6 +32,7 @@ class Fp8:
 
     def declare(self, module: Module) -> Declared:
         """What the declaration says of one module."""
+        module = module.gather()
         skip = self._skip.find(module)
         if skip and skip.unreadable:
             return unreadable(skip, self._where)

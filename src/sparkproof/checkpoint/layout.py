@@ -16,6 +16,7 @@ from sparkproof.formats.hf_config import ModelConfig
 PROBED_LAYERS = 128
 """Layers tried where the config does not say how many there are."""
 TOPIC = "declare"
+_ROUTED = ".experts."
 _NESTED_BODY = "model.language_model."
 _OF_PART = {
     LayerPart.FULL: frozenset({On.ATTENTION}),
@@ -49,6 +50,7 @@ class Module(msgspec.Struct, frozen=True):
         layer: decoder layer, -1 outside of them.
         projection: the name without what tells layers apart.
         fusion: name of the layer that vLLM loads it into with others ("" for none).
+        gathered: stands for all projections of all routed experts of its layer.
     """
 
     layer_class: LayerClass
@@ -58,6 +60,23 @@ class Module(msgspec.Struct, frozen=True):
     classes: tuple[str, ...]
     layer: int = -1
     fusion: str = ""
+    gathered: bool = False
+
+    @property
+    def routed(self) -> str:
+        """Name of the one module that vLLM makes of a layer's routed experts, "" outside."""
+        before, found, _ = self.name.rpartition(_ROUTED)
+        return f"{before}{_ROUTED[:-1]}" if found else ""
+
+    def gather(self) -> Module:
+        """The one module that vLLM makes of all routed experts; itself outside of them."""
+        if not self.routed:
+            return self
+        before = self.runtime_name.rpartition(_ROUTED)[0]
+        runtime = f"{before}{_ROUTED[:-1]}" if before else self.routed
+        return msgspec.structs.replace(
+            self, name=self.routed, runtime_name=runtime, fusion="", gathered=True
+        )
 
     @property
     def own_names(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -101,11 +101,14 @@ class TargetList:
                 self._exact.setdefault(entry, rank)
                 if "." not in entry:
                     self._plain.append((rank, entry))
+        self._members = _members(self._exact)
         self._classes: dict[tuple[str, int], Hit | None] = {}
 
     def find(self, module: Module) -> Hit | None:
         """The entry that covers a module by name, pattern, as a parent, or by class."""
         exact = self._by_name(module)
+        if exact is None and (found := _member(module, self._members)):
+            exact = Hit(found, DeclaredBy.NAME, self._exact[found])
         pattern = self._by_pattern(module, exact.rank if exact else _LAST)
         return pattern or exact or self._by_parent(module) or self._by_class(module)
 
@@ -187,6 +190,7 @@ class ExcludeList:
         self._work = work
         listed = list(entries)
         self._exact = {entry: rank for rank, entry in reversed(list(enumerate(listed)))}
+        self._members = _members(listed)
         self._parts = [(rank, _bare(entry), entry) for rank, entry in enumerate(listed)]
         self._wildcards = [
             _compile(rank, entry, entry, wildcard=True)
@@ -194,11 +198,17 @@ class ExcludeList:
             if any(sign in entry for sign in "*?[")
         ]
 
-    def find(self, module: Module) -> Hit | None:
-        """The entry that excludes a module."""
+    def find(self, module: Module, *, members: bool = True) -> Hit | None:
+        """The entry that excludes a module.
+
+        Args:
+            members: an entry for one of many routed experts excludes all of them.
+        """
         for name in module.names:
             if name in self._exact:
                 return Hit(name, DeclaredBy.EXCLUDED, self._exact[name])
+        if members and (found := _member(module, self._members)):
+            return Hit(found, DeclaredBy.EXCLUDED, self._exact[found])
         try:
             return self._by_wildcard(module) or self._by_part(module)
         except FormatError as error:
@@ -220,6 +230,22 @@ class ExcludeList:
             if any(hits):
                 return _excluded(rank, entry, module, hits)
         return None
+
+
+def _members(entries: Iterable[str]) -> dict[str, str]:
+    """Name of a layer's routed experts to the first entry for one of them."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        before, routed, _ = entry.rpartition(".experts.")
+        if routed:
+            found.setdefault(f"{before}.experts", entry)
+    return found
+
+
+def _member(module: Module, members: Mapping[str, str]) -> str:
+    """The entry for one of a module's experts, "" for none: vLLM looks for it inside of entries."""
+    names = module.own_names if module.gathered else ()
+    return next((members[name] for name in names if name in members), "")
 
 
 def _excluded(rank: int, entry: str, module: Module, hits: list[bool]) -> Hit:

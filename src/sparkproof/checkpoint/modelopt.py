@@ -155,7 +155,7 @@ class _Excluder:
         self._where = f"{block.where}.{block.ignore_field}"
 
     def look(self, module: Module) -> Declared | None:
-        hit = self._list.find(module)
+        hit = self._list.find(module.gather())
         if hit is None:
             return None
         return unreadable(hit, self._where) if hit.unreadable else ignored(hit, self._where)

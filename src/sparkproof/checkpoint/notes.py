@@ -23,11 +23,12 @@ def _split_fusions(readings: Sequence[tuple[Module, Declared]]) -> Iterable[Note
     fused: dict[str, dict[str, str]] = {}
     classes: dict[str, LayerClass] = {}
     for module, said in readings:
-        if module.fusion:
+        whole = module.routed or module.fusion
+        if whole:
             excluded = " (excluded)" if said.by is DeclaredBy.EXCLUDED else ""
             kind = f"{said.scheme}{excluded}\n{said.activations}"
-            fused.setdefault(module.fusion, {}).setdefault(kind, module.name)
-            classes[module.fusion] = module.layer_class
+            fused.setdefault(whole, {}).setdefault(kind, module.name)
+            classes[whole] = module.layer_class
     seen: set[tuple[str, ...]] = set()
     for fusion, kinds in fused.items():
         key = (classes[fusion], *sorted(kinds))

@@ -11,6 +11,7 @@ from sparkproof.checkpoint.declarers import declarer_for
 from sparkproof.checkpoint.layout import Layout, Module, lay_out
 from sparkproof.checkpoint.matching import shown
 from sparkproof.checkpoint.notes import layer_notes, source_notes
+from sparkproof.checkpoint.one_module import with_one_answer
 from sparkproof.checkpoint.words import say_layers
 from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.checkpoint_profile import (
@@ -48,8 +49,9 @@ def profile_checkpoint(
     readings = [(m, _tied(config, m) or declarer.declare(m)) for m in layout.modules]
     unplaced = declarer.unplaced()
     kept = _kept(readings, layout, unplaced)
+    told = with_one_answer(kept)
     unknowns, notes = declarer.remarks()
-    formats = (*_grouped(kept, layout), *_elsewhere(readings, layout), *_from_entries(unplaced))
+    formats = (*_grouped(told, layout), *_elsewhere(readings, layout), *_from_entries(unplaced))
     return msgspec.structs.replace(
         _shape(config, name),
         quant_method=block.method if block else "",

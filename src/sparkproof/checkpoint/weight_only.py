@@ -39,6 +39,10 @@ _METHODS = {
 }
 
 
+_BY_MODULE = frozenset({"awq", "gptq"})
+"""Methods that ask for the name of all routed experts of a layer; AutoRound knows each."""
+
+
 def reads(method: str) -> bool:
     """Whether `WeightOnlyMethod` reads a ``quant_method``."""
     return method in _METHODS
@@ -92,7 +96,9 @@ class WeightOnlyMethod:
 
     def declare(self, module: Module) -> Declared:
         """What the declaration says of one module."""
-        skip = self._skip.find(module)
+        if self._method in _BY_MODULE:
+            module = module.gather()
+        skip = self._skip.find(module, members=False)
         if skip:
             return self._left_out(skip)
         rule, hit = self._exception(module)
@@ -101,7 +107,7 @@ class WeightOnlyMethod:
         if rule and hit:
             if rule.override.excluded:
                 return ignored(hit, self._block.where)
-            return self._said(module, rule, hit)
+            return self._said(rule, hit)
         if not self._reaches(module):
             return NOT_LISTED
         return self._default
@@ -122,12 +128,11 @@ class WeightOnlyMethod:
                 return rule, hit
         return None, None
 
-    def _said(self, module: Module, rule: _Rule, hit: Hit) -> Declared:
+    def _said(self, rule: _Rule, hit: Hit) -> Declared:
         own = rule.override
         said = self._read(
             own.bits or self._settings.bits, own.group_size or self._settings.group_size
         )
-        del module
         evidence = Evidence(self._block.where, f"entry `{shown(hit.entry)}`: {said.detail}")
         return Declared(said.scheme, hit.by, evidence, said.activations, said.detail, said.variant)
 
@@ -137,7 +142,7 @@ class WeightOnlyMethod:
         if "Linear" not in module.classes:
             return False
         only, blocks = self._settings.only, self._settings.blocks
-        if self._method == "gptq" and only:
+        if self._method == "gptq" and only and not module.gathered:
             return any(part in name for part in only for name in module.names)
         if self._method == "auto-round" and blocks:
             return any(name.startswith(blocks) for name in module.names)

@@ -16,6 +16,7 @@ from sparkproof.testing.checkpoints import (
     NEMOTRON_H,
     QWEN3,
     QWEN3_5_MOE,
+    QWEN3_MOE,
     compressed_tensors,
     config_group,
     modelopt,
@@ -168,3 +169,19 @@ def test_bad_configs_name_the_field(text: bytes, said: str) -> None:
         read_checkpoint({"config.json": text}, "bad")
     assert said in str(caught.value)
     assert "config.json" in str(caught.value)
+
+
+def test_projections_of_experts_that_differ_are_one_layer_without_a_scheme() -> None:
+    block = compressed_tensors(config_group(FP4, FP4_LOCAL), ignore=("re:.*experts.*down_proj",))
+    found = profile(QWEN3_MOE, block)
+    assert schemes(found, LayerClass.EXPERTS) == [("unknown", "")]
+    assert [(n.kind, n.subject) for n in found.notes] == [("split-fusion", "experts")]
+
+
+def test_one_excluded_expert_excludes_its_layer() -> None:
+    """vLLM looks for the name of the experts' module inside of the entries."""
+    one = "model.layers.0.mlp.experts.7.up_proj"
+    found = profile(
+        QWEN3_MOE, {"quant_method": "modelopt", "quant_algo": "NVFP4", "exclude_modules": [one]}
+    )
+    assert [s for s, _ in schemes(found, LayerClass.EXPERTS)] == ["unquantized", "nvfp4-w4a4"]

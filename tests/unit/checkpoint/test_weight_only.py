@@ -154,3 +154,26 @@ def test_blocks_by_the_beginning_of_a_name() -> None:
         ("int4-w4a16", "layers 0, 2"),
         ("unquantized", "layers 1, 3"),
     ]
+
+
+@pytest.mark.parametrize(
+    "entry", ["gate", "down_proj", "experts.0", "layers.0.mlp.experts.3.up_proj"]
+)
+def test_experts_are_one_module_by_its_own_name(entry: str) -> None:
+    """An entry is looked for in `….mlp.experts`; what lies below that name changes nothing."""
+    found = profile(QWEN3_MOE, {**AWQ, "modules_to_not_convert": [entry]})
+    assert lines(found, LayerClass.EXPERTS) == [("int4-w4a16", "")]
+
+
+@pytest.mark.parametrize("block", [AWQ, GPTQ])
+def test_experts_left_out_whole(block: Mapping[str, Any]) -> None:
+    left_out = {"modules_to_not_convert": ["mlp.experts"], "dynamic": {"-:.*experts": {}}}
+    found = profile(QWEN3_MOE, {**block, **left_out})
+    assert lines(found, LayerClass.EXPERTS) == [("unquantized", "")]
+
+
+def test_a_rule_for_a_projection_leaves_the_experts_alone() -> None:
+    found = profile(QWEN3_MOE, {**GPTQ, "dynamic": {"+:.*down_proj": {"bits": 8}}})
+    assert lines(found, LayerClass.EXPERTS) == [("int4-w4a16", "")]
+    found = profile(QWEN3_MOE, {**GPTQ, "dynamic": {"+:.*mlp.experts": {"bits": 8}}})
+    assert lines(found, LayerClass.EXPERTS) == [("int8-w8a16", "")]
