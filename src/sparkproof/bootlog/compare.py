@@ -6,6 +6,7 @@ import msgspec
 
 from sparkproof.bootlog.diagnosis import caches_prefixes, speculates
 from sparkproof.core.observations.boot_log import BackendSeen, BootLog
+from sparkproof.core.redaction import mask_named
 from sparkproof.core.results.proof import Agreement
 
 _CLOSE = 0.02
@@ -137,7 +138,7 @@ def _flag(name: str, wanted: str, boot: BootLog) -> Agreement | None:
         return None
     agrees = _listed(observed, wanted) or plain_value(observed) == plain_value(wanted)
     likely = "" if agrees else "the server was started with other arguments"
-    return Agreement(name, wanted, observed, agrees, likely)
+    return Agreement(name, mask_named(name, wanted), mask_named(name, observed), agrees, likely)
 
 
 def _listed(observed: str, wanted: str) -> bool:

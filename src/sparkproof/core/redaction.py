@@ -6,6 +6,7 @@ shape of the value is enough, the name of the variable is not needed, but helps.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterable
 from typing import TypeVar
@@ -34,6 +35,11 @@ _PATTERNS = (
         r"|password)[\"']?\s*[=:]\s*[\"']?)(?!\d+\b|<)[^\s\"'&,;}]{4,}",
         re.IGNORECASE,
     ),
+    re.compile(
+        r"(?P<keep>(?:api[-_]?key|access[-_]?key|hf[-_]token|secret|passwd|password)[\"']?\s*[=:]\s*)"
+        r"\[\s*[\"'](?!<)[^\]]*\]?",
+        re.IGNORECASE,
+    ),
     re.compile(r"(?P<keep>[?&](?:X-Amz-Signature|signature|sig)=)[^\s&\"']+", re.IGNORECASE),
     re.compile(r"(?P<keep>--(?:api[-_]key|hf[-_]token)[= ])\S+"),
 )
@@ -43,10 +49,26 @@ _HOME = re.compile(
 )
 _HOME_ELSEWHERE = re.compile(r"(?P<keep>/(?:home|Users)/)[^/\s\"':,;)\]]+")
 _ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0\b)\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)")
+_ADDRESS_6 = re.compile(
+    r"(?<![\w:.])(?=[0-9a-f:]*\d)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:%\w{1,16})?(?![\w:])",
+    re.IGNORECASE,
+)
 _SECRET_NAME = re.compile(
     r"(?:key|token|secret|password|passwd|credentials?|auth)(?![a-z])", re.IGNORECASE
 )
 _SECRET_FLAGS = frozenset({"--api-key", "--hf-token"})
+_SECRET_ARGUMENT = re.compile(
+    r"(?:.*[-_ .])?(?:api[-_ ]?key|access[-_ ]key|hf[-_ ]token|auth[-_ ]token|secret|password"
+    r"|passwd)\Z",
+    re.IGNORECASE,
+)
+_NAMING = ("name", "what", "flag", "subject")
+_NAMED = ("value", "predicted", "observed", "seen")
+"""Fields of our structs that name an argument, and those that hold its value."""
+_NO_SECRET = frozenset({"", "none", "true", "false", "yes", "no", _MASK})
+_QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
+_TELLING_CHARS = 8
+"""A secret shorter than this is masked where its name stands, and not wherever it occurs."""
 
 T = TypeVar("T")
 
@@ -59,12 +81,31 @@ def redact_text(text: str) -> str:
 
 
 def redact_addresses(text: str) -> str:
-    """The text with IPv4 addresses masked, loopback and wildcard aside."""
-    return _ADDRESS.sub("[address]", text)
+    """The text with IP addresses masked, loopback and wildcard aside."""
+    return _ADDRESS_6.sub(_masked_address, _ADDRESS.sub("[address]", text))
+
+
+def _masked_address(match: re.Match[str]) -> str:
+    try:
+        found = ipaddress.IPv6Address(match[0])
+    except ValueError:
+        return match[0]
+    return match[0] if found.is_loopback or found.is_unspecified else "[address]"
 
 
 def _masked(match: re.Match[str]) -> str:
     return (match.groupdict().get("keep") or "") + _MASK
+
+
+def is_secret_argument(name: str) -> bool:
+    """Whether an argument of this name (``api_key``, ``--hf-token``) holds a secret."""
+    return _SECRET_ARGUMENT.match(name) is not None
+
+
+def mask_named(name: str, value: str) -> str:
+    """The value as it may be shown under an argument's name; only secrets are masked."""
+    shown = not is_secret_argument(name) or value.lower() in _NO_SECRET
+    return value if shown else _MASK
 
 
 def redact_environment(env: dict[str, str]) -> dict[str, str]:
@@ -91,14 +132,20 @@ def redact_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
 def redact(value: T, *, homes: Iterable[str] = ()) -> T:
     """A struct of the same type with every string in it redacted, keys too.
 
-    Lists of strings are taken for arguments, and dicts whose keys are written as
-    environment variables are for environments.
+    Lists of strings are taken for arguments, dicts whose keys are written as environment
+    variables for environments, and a field beside a secret's name for its value. What is found
+    so is masked wherever else it occurs.
 
     Args:
         value: a struct.
         homes: further folders to write as ``~``, for homes that lie in an unusual place.
     """
-    plain = _walk(msgspec.to_builtins(value))
+    plain = msgspec.to_builtins(value)
+    secrets = sorted(set(_secrets(plain)), key=len, reverse=True)
+    if secrets:
+        known = re.compile("|".join(map(re.escape, secrets)))
+        plain = map_text(plain, lambda text: known.sub(_MASK, text))
+    plain = _walk(plain)
     folders = sorted({home.rstrip("/") for home in homes} - {""}, key=len, reverse=True)
     if folders:
         unusual = re.compile("(?:" + "|".join(map(re.escape, folders)) + r")(?![\w.-])")
@@ -106,9 +153,52 @@ def redact(value: T, *, homes: Iterable[str] = ()) -> T:
     return msgspec.convert(plain, type(value))
 
 
+def _secrets(value: object) -> list[str]:
+    """Secrets that are known by the name they stand under, if they can't be a common word."""
+    found: list[str] = []
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, str) and _holds_secret(key, value):
+                found += _QUOTED.findall(item) or item.split()
+            elif key == "command" and isinstance(item, str):
+                found += _secret_words(item.split())
+            else:
+                found += _secrets(item)
+    elif isinstance(value, list | tuple):
+        texts = [item for item in value if isinstance(item, str)]
+        found += _secret_words(texts)
+        for item in value:
+            found += _secrets(item)
+    return [text for text in found if _tells(text)]
+
+
+def _secret_words(words: Iterable[str]) -> list[str]:
+    found = []
+    secret = False
+    for word in words:
+        flag, _, joined = word.partition("=")
+        if word.startswith("--"):
+            secret = flag.replace("_", "-") in _SECRET_FLAGS
+        if secret:
+            found.append(joined if word.startswith("--") else word)
+    return found
+
+
+def _tells(text: str) -> bool:
+    return len(text) >= _TELLING_CHARS and (not text.isalpha() or len(text) >= 2 * _TELLING_CHARS)
+
+
+def _holds_secret(key: str, around: dict[str, object]) -> bool:
+    """Whether the text under this key is a secret, by the key or by a name beside it."""
+    if (key.isupper() and _SECRET_NAME.search(key)) or is_secret_argument(key):
+        return True
+    names = (around.get(name) for name in _NAMING) if key in _NAMED else ()
+    return any(isinstance(name, str) and is_secret_argument(name) for name in names)
+
+
 def _walk(value: object) -> object:
     if isinstance(value, dict):
-        return {redact_text(key): _entry(key, item) for key, item in value.items()}
+        return {redact_text(key): _entry(key, item, value) for key, item in value.items()}
     if isinstance(value, list | tuple):
         texts = tuple(item for item in value if isinstance(item, str))
         if len(texts) == len(value):
@@ -117,6 +207,7 @@ def _walk(value: object) -> object:
     return map_text(value, redact_text)
 
 
-def _entry(key: str, item: object) -> object:
-    named = key.isupper() and _SECRET_NAME.search(key)
-    return _MASK if named and isinstance(item, str) else _walk(item)
+def _entry(key: str, item: object, around: dict[str, object]) -> object:
+    if not isinstance(item, str) or not _holds_secret(key, around):
+        return _walk(item)
+    return item if item.lower() in _NO_SECRET else _MASK

@@ -9,7 +9,9 @@ import pytest
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.redaction import (
+    mask_named,
     redact,
+    redact_addresses,
     redact_arguments,
     redact_environment,
     redact_text,
@@ -103,13 +105,27 @@ def test_what_only_resembles_a_secret_is_left_alone(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a-", "a.b+", "eyJaaaaaaaa-", "token ", "token=a ", "Bearer ", "/home/", "sk-", "https://a"],
+    [
+        "a-",
+        "a.b+",
+        "eyJaaaaaaaa-",
+        "token ",
+        "token=a ",
+        "Bearer ",
+        "/home/",
+        "sk-",
+        "https://a",
+        "api_key=['",
+        "1:",
+        "::",
+    ],
 )
 def test_long_text_takes_time_in_proportion(piece: str) -> None:
     text = piece * (300_000 // len(piece))
     started = time.process_time()
     redact_text(text)
     redact_url(text)
+    redact_addresses(text)
     assert time.process_time() - started < 5
 
 
@@ -151,3 +167,80 @@ def test_a_struct_is_redacted_through_and_through() -> None:
 
 def test_text_that_is_no_utf8_becomes_encodable() -> None:
     assert redact_text("a\udcffb") == "a\\udcffb"
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str
+    value: str = ""
+    predicted: str = ""
+    observed: str = ""
+
+
+class _Log(msgspec.Struct, frozen=True):
+    rows: tuple[_Named, ...]
+    command: str = ""
+    said: str = ""
+
+
+@pytest.mark.parametrize("value", ["mykey-0123456789abcdef", "['mykey-0123456789abcdef', 'two']"])
+def test_a_value_beside_a_secrets_name_is_masked_wherever_it_stands(value: str) -> None:
+    log = _Log(
+        rows=(
+            _Named("api_key", value=value),
+            _Named("--api-key", predicted="hunter2", observed=value),
+            _Named("max_model_len", value="8192"),
+        ),
+        said="refused mykey-0123456789abcdef for 8192 tokens",
+    )
+    text = msgspec.json.encode(redact(log)).decode()
+    assert not [word for word in ("mykey", "hunter2") if word in text]
+    assert "for 8192 tokens" in text
+    assert redact(log).rows[2] == log.rows[2]
+
+
+def test_every_key_of_a_command_is_masked_wherever_it_stands() -> None:
+    log = _Log(
+        rows=(),
+        command="vllm serve m --api-key first-key-1 second-key-2 --port 8000",
+        said="--api_key=third-key-3: second-key-2 on port 8000",
+    )
+    masked = redact(log)
+    assert masked.command == "vllm serve m --api-key [redacted] [redacted] --port 8000"
+    assert masked.said == "--api_key=[redacted] [redacted] on port 8000"
+
+
+def test_what_is_no_secret_under_a_secrets_name_stays() -> None:
+    log = _Log(rows=(_Named("hf_token", value="True"), _Named("api_key", value="None")))
+    assert redact(log) == log
+    assert mask_named("--max-model-len", "8192") == "8192"
+    assert mask_named("--api-key", "hunter2") == "[redacted]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "non-default args: {'api_key': ['mykey-01', 'mykey-02'], 'port': 8105}",
+        "api_key=['mykey-01']",
+        "{'hf_token': ['mykey-01', 'mykey",
+    ],
+)
+def test_a_list_of_secrets_is_masked_whole(text: str) -> None:
+    masked = redact_text(text)
+    assert "mykey" not in masked
+    assert ("8105" in text) == ("8105" in masked)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("http://192.168.1.7:8000", "http://[address]:8000"),
+        ("to fe80::1ff:fe23:4567:890a%eth0 at", "to [address] at"),
+        ("[2001:db8::8a2e:370:7334]:8000", "[[address]]:8000"),
+        ("2001:0db8:85a3:0000:0000:8a2e:0370:7334", "[address]"),
+        ("[::1]:8000 and :: and 127.0.0.1", "[::1]:8000 and :: and 127.0.0.1"),
+        ("11-29 21:10:06 [core.py:564]", "11-29 21:10:06 [core.py:564]"),
+        ("c10::Error at::native 0:1:2", "c10::Error at::native 0:1:2"),
+    ],
+)
+def test_addresses_of_both_kinds_are_masked(text: str, expected: str) -> None:
+    assert redact_addresses(text) == expected
