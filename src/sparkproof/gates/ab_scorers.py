@@ -10,25 +10,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Protocol
 
 from sparkproof.core.ab import Score
 from sparkproof.core.errors import FormatError
 from sparkproof.formats.json_object import Json, parse_json_object
-
-
-class Scorer(Protocol):
-    """What scores an answer; a user's own program is wrapped as one."""
-
-    def __call__(self, text: str, expected: str) -> Score:
-        """The score of `text`.
-
-        Args:
-            text: the answer. Of a tool task, what `tool_call_text` makes of its calls.
-            expected: the task's.
-        """
-        ...
-
 
 _FENCE = re.compile(r"\A```[\w+-]*[ \t]*\n(.*?)\n?```\Z", re.DOTALL)
 _TICKED = re.compile(r"\A`([^`\n]+)`\Z")

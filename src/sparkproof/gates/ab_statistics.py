@@ -211,20 +211,6 @@ def paired_difference(worse: int, better: int, n: int, level: float = LEVEL) -> 
     )
 
 
-def no_worse_than(
-    margin: float, worse: int, better: int, n: int, level: float = LEVEL
-) -> bool | None:
-    """Non-inferiority: the loss of accuracy is below `margin`, at or above it, or can't be told.
-
-    True where the whole interval of `paired_difference` lies below the margin, False where none of
-    it does, None otherwise.
-    """
-    loss = paired_difference(worse, better, n, level)
-    if loss.high < margin:
-        return True
-    return False if loss.low >= margin else None
-
-
 def speed_ratio(pairs: Sequence[tuple[float, float]], level: float = LEVEL) -> SpeedRatio | None:
     """The treatment's speed over the control's.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_parts import ModelEntry, ParserEntry
 from sparkproof.formats.python_source import dotted_name
-from sparkproof.release.names import constant, definition
+from sparkproof.release.names import constant
 from sparkproof.release.symbolic.modules import Module, ModuleTable
 
 _MODELS = "vllm.model_executor.models"
@@ -202,17 +202,3 @@ def read_parsers(table: ModuleTable) -> tuple[ParserEntry, ...]:
                 )
             )
     return tuple(found)
-
-
-def read_names(table: ModuleTable, place: str) -> tuple[str, ...]:
-    """The texts of a list at the top of a module, as ``module:NAME``; empty where there is none."""
-    module_name, name = place.split(":")
-    module = table.get(module_name)
-    found = definition(table, module, name) if module is not None else None
-    value = getattr(found.statement, "value", None) if found is not None else None
-    elements = value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else []
-    return tuple(
-        item.value
-        for item in elements
-        if isinstance(item, ast.Constant) and isinstance(item.value, str)
-    )

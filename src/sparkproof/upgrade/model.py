@@ -15,7 +15,6 @@ from sparkproof.upgrade.view import Case
 _SURFACE = "release surface"
 _REMEMBERED = ("removed", "plugin")
 _GENERIC = "transformers-backend"
-_BY_TRANSFORMERS = "transformers-supported"
 
 
 def compare_model(case: Case) -> Iterator[tuple[bool, Change]]:

@@ -12,7 +12,6 @@ from sparkproof.gates.ab_statistics import (
     clopper_pearson,
     detectable_rate,
     mcnemar_p,
-    no_worse_than,
     paired_difference,
     power_at,
     prompts_needed,
@@ -66,9 +65,6 @@ def test_the_difference_of_paired_answers() -> None:
     assert lost.high == 1.0
     same = paired_difference(0, 0, 230)
     assert -0.019 < same.low < 0 < same.high < 0.019
-    assert no_worse_than(0.02, 0, 0, 230)
-    assert no_worse_than(0.02, 1, 1, 230) is None
-    assert no_worse_than(0.02, 20, 0, 20) is False
 
 
 @pytest.mark.parametrize(
