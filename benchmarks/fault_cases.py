@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 LOST = {"soak": ("soak/failed-requests",)}
 WRONG = {"ab": ("ab/corrupts",)}
-IN_A_BATCH = ("soak/not-text-alone", "soak/probe-changed")
+IN_A_BATCH = ("soak/not-text-alone", "soak/corrupted", "soak/probes-lost", "soak/probe-changed")
 SILENT = ("smoke", "bench", "ab")
 CASES = (
     Case("drop-version", WRONG),

@@ -64,8 +64,20 @@ def _text(result: SoakResult) -> _One:
         return unclear, make_finding("soak/not-text-alone", message)
     if result.probes > result.held:
         return _changed(result)
+    probes = _probes_alone(result)
+    if probes and not result.probes and not result.held_alone and result.requests >= asked:
+        message = f"none of {probes} known continuations came even when asked alone"
+        unclear = Criterion(name, Verdict.INCONCLUSIVE, message)
+        return unclear, make_finding("soak/none-right-alone", message)
     told = f", {result.probes} probes as when asked alone" if result.probes else ""
     return Criterion(name, Verdict.PASS, f"answers look like text{told}"), None
+
+
+def _probes_alone(result: SoakResult) -> int:
+    """How many probes were asked alone, without those that the server declines."""
+    kinds = [kind.value for kind in result.plan.kinds]
+    declined = sum(name not in kinds for name in result.not_taken)
+    return result.plan.alone - len(kinds) - declined
 
 
 def _wrong_words(wrong: FailureSeen) -> tuple[str, str]:

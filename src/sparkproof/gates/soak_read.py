@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sparkproof.core.ab import Divergence, DivergenceClass
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.ab_run import Token
 from sparkproof.core.observations.soak_run import Kind, Outcome, SoakPlan, SoakRecord
@@ -15,9 +14,9 @@ from sparkproof.core.server_port import Failure, Reply
 from sparkproof.formats.openai_answer import Answer, error_message, parse_as
 from sparkproof.formats.openai_stream import Usage
 from sparkproof.formats.openai_tokens import parse_token_chunk, tokens_of
-from sparkproof.gates.ab_divergence import compare_answers
 from sparkproof.gates.coherence import Sample, faults_of, form_of
 from sparkproof.gates.soak_mix import Request
+from sparkproof.gates.soak_probe import Compared, compare_probe, said_digest
 from sparkproof.load.observe import read_stream
 
 _KEPT = 240
@@ -33,8 +32,6 @@ _LINE = {
     Failure.NOT_HTTP: Outcome.HTTP_ERROR,
     Failure.TOO_LARGE: Outcome.HTTP_ERROR,
 }
-_CORRUPT = frozenset({DivergenceClass.CORRUPTION, DivergenceClass.IDENTICAL})
-"""The same tokens with a text that is wrong now are corruption of what comes after the model."""
 _DECLINES = frozenset({400, 404, 405, 422, 501})
 _FORCED = frozenset({Kind.RAW, Kind.ANSWER, Kind.THINKING})
 
@@ -59,14 +56,14 @@ def read_reply(
     at: float,
     plan: SoakPlan,
     sound_alone: Container[str],
-    held_alone: Mapping[str, Sequence[Token]] = MappingProxyType({}),
+    held_alone: Mapping[str, SoakRecord] = MappingProxyType({}),
 ) -> SoakRecord:
     """One request's record.
 
     Args:
         at: when it was sent, seconds since the epoch.
         sound_alone: kinds and probes whose answer looked like text when nothing else ran.
-        held_alone: tokens of the probes that were right then.
+        held_alone: the probes that were right then.
     """
     said = _said(reply)
     outcome, detail = _outcome(request, reply, said)
@@ -79,11 +76,11 @@ def read_reply(
     sound = not fault
     question = request.question
     held = bool(re.search(question.holds, said.text)) if question and said.whole else None
-    apart = None
-    if outcome is Outcome.OK and held is False and request.name in held_alone and not alone:
-        apart = compare_answers(held_alone[request.name], said.tokens)
-        fault = f"answered otherwise than alone, {_place(apart)}"
-        outcome = Outcome.CORRUPTED if apart.kind in _CORRUPT else outcome
+    compared = Compared()
+    if outcome is Outcome.OK and held is not None and request.name in held_alone and not alone:
+        before = held_alone[request.name]
+        compared = compare_probe(before, said.text, said.tokens, held=held)
+        outcome, fault = compared.outcome, compared.why
     return SoakRecord(
         n=request.n,
         kind=request.kind,
@@ -101,15 +98,10 @@ def read_reply(
         cached_tokens=_count(said.cached_tokens),
         sound=sound,
         held=held,
-        tie=apart is not None and apart.kind is DivergenceClass.NEAR_TIE,
+        tie=compared.tie,
         tokens=said.tokens if alone and held else (),
+        said=said_digest(said.text) if alone and held else "",
     )
-
-
-def _place(apart: Divergence) -> str:
-    if apart.kind is DivergenceClass.IDENTICAL:
-        return "though with the same tokens"
-    return f"from token {apart.at}: {apart.why}"
 
 
 def _count(told: int) -> int:

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.ab_run import Token
 from sparkproof.core.observations.server_snapshot import EngineCounts, between
 from sparkproof.core.observations.soak_run import (
     Ending,
@@ -61,7 +60,7 @@ class Tally:
         self.outcomes: Counter[Outcome] = Counter()
         self.probes = self.held = self.ties = 0
         self.sound_alone: list[str] = []
-        self.held_alone: dict[str, tuple[Token, ...]] = {}
+        self.held_alone: dict[str, SoakRecord] = {}
         self.not_taken: dict[str, str] = {}
         self.timeline = Timeline()
         self.sessions: list[SessionSeen] = []
@@ -204,7 +203,7 @@ class Tally:
         elif record.outcome is Outcome.OK and record.sound:
             self.sound_alone.append(record.name)
         if record.held:
-            self.held_alone[record.name] = record.tokens
+            self.held_alone[record.name] = record
 
     def _failure(self, record: SoakRecord, at: float) -> None:
         """Records come in the order in which requests ended: the first of a kind began it."""

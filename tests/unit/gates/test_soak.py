@@ -290,6 +290,16 @@ def test_all_probes_lost_are_no_rounding(
     assert criteria["soak/text"] is verdict
 
 
+def test_where_no_probe_was_right_alone_nobody_can_tell() -> None:
+    run = result_of(*sound_run())
+    blind = msgspec.structs.replace(run, held_alone=(), probes=0, held=0)
+    _, found, criteria = judged(blind)
+    assert "soak/none-right-alone" in found
+    assert criteria["soak/text"] is Verdict.INCONCLUSIVE
+    declined = msgspec.structs.replace(blind, not_taken={"count": "400"})
+    assert judged(declined)[2]["soak/text"] is Verdict.PASS
+
+
 def test_a_corrupted_probe_fails() -> None:
     late = asked(30, 31.0, name="count", held=False, outcome=Outcome.CORRUPTED, detail="x")
     _, found, criteria = judged(result_of(*sound_run(late)))

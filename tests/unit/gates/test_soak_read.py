@@ -123,13 +123,13 @@ def test_a_probe_that_is_wrong_under_load_is_corrupt_where_the_model_was_sure(
     later = next(
         r for n in range(4, 200) if (r := Mix(plan).request(n)).name == alone.name and n >= 4
     )
-    known = {alone.name: first.tokens}
+    known = {alone.name: first}
     wrong = read_reply(later, told("fish", 5.0, gap), 0.0, plan, {alone.name}, known)
     assert (wrong.outcome, wrong.tie, wrong.held) == (outcome, tie, False)
     assert "from token 1: " in wrong.detail
     assert wrong.tokens == ()
     same = told(RIGHT, 5.0, gap)
-    garbled = whole(same.body.replace(b"Lima", b"Rome"))
+    garbled = whole(same.body.replace(b"Tokyo", b"Tokio"))
     line = read_reply(later, garbled, 0.0, plan, {alone.name}, known)
     assert (line.outcome, "the same tokens" in line.detail) == (Outcome.CORRUPTED, True)
     fine = read_reply(later, told(RIGHT, 5.0, gap), 0.0, plan, {alone.name}, known)

@@ -106,6 +106,7 @@ class SoakRecord(
         held: a probe's answer holds what it should; None for other kinds.
         tie: a probe's answer parts from the one alone where two tokens were nearly as likely.
         tokens: of a probe asked alone, for those under load to be held against.
+        said: the beginning of the SHA-256 of its text.
     """
 
     n: int
@@ -126,6 +127,7 @@ class SoakRecord(
     held: bool | None = None
     tie: bool = False
     tokens: tuple[Token, ...] = ()
+    said: str = ""
 
 
 class WatchRecord(
