@@ -155,11 +155,39 @@ def load_surface(version: str) -> ReleaseSurface:
         UsageError: none is shipped for that version.
         FormatError: the file is damaged.
     """
-    item = shipped_surfaces().get(_normal(version))
-    if item is None:
-        raise _refusal(version)
+    item = shipped_surfaces()[known_release(version)]
     data = resources.files(__package__).joinpath(*_FOLDER, item.file).read_bytes()
     return unpack_surface(data, item.file)
+
+
+def known_release(version: str) -> str:
+    """A released version as it is shipped: ``0.33.0`` of ``0.33``; never a neighbour.
+
+    Raises:
+        UsageError: no surface is shipped for that version; the way out is to name its wheel.
+    """
+    name = _normal(version)
+    if name not in shipped_surfaces():
+        raise refusal_of(version)
+    return name
+
+
+def check_reached(version: str, *, oldest: str = "") -> None:
+    """Whether a version, or releases on both sides of it, are known here.
+
+    Args:
+        oldest: the first known release, where that is another than the first shipped one.
+
+    Raises:
+        UsageError: no version, or before or after all that is known.
+    """
+    known = list(shipped_surfaces())
+    try:
+        wanted = Version(version)
+    except InvalidVersion as error:
+        raise refusal_of(version) from error
+    if not Version(oldest or known[0]) <= wanted or Version(wanted.public) > Version(known[-1]):
+        raise refusal_of(version)
 
 
 @lru_cache(maxsize=2)
@@ -195,27 +223,35 @@ def load_messages(version: str) -> tuple[Message, ...]:
 
 
 def _normal(version: str) -> str:
+    """The shipped spelling of a version, which may leave zeros out."""
     try:
-        return str(Version(version))
+        wanted = Version(version)
     except InvalidVersion:
         return version
+    return next((name for name in shipped_surfaces() if Version(name) == wanted), str(wanted))
 
 
-def _refusal(version: str) -> UsageError:
+def refusal_of(version: str) -> UsageError:
+    """Why a version is no release that is known here, and what to name in its place."""
     known = list(shipped_surfaces())
     try:
         wanted = Version(version)
     except InvalidVersion:
-        return UsageError(f"`{version}` is no version", hint=f"e.g. {known[-1]}" if known else "")
+        return UsageError(
+            f"`{version}` is no version of vLLM", hint=f"e.g. {known[-1]}" if known else ""
+        )
     public = wanted.public
+    span = f"{known[0]} to {known[-1]}" if known else "none"
     if wanted.local and public in known:
         what = f"no surface of the build {version} is shipped"
         return UsageError(what, hint=f"name its wheel; {public} is another build's surface")
     if wanted.is_devrelease or wanted.is_prerelease:
         what = f"vLLM {version} is a development version, and those change between releases"
-        return UsageError(what, hint="name its wheel, tree or checkout in place of the version")
-    span = f"{known[0]} to {known[-1]}" if known else "none"
+        return UsageError(
+            f"{what} ({span} are known)",
+            hint="name its wheel, tree or checkout in place of the version",
+        )
     return UsageError(
         f"no surface of vLLM {version} is shipped ({span})",
-        hint=f"read its wheel: sparkproof release vllm=={version}",
+        hint=f"name its wheel: sparkproof release vllm=={version}, or --artifact vllm=={version}",
     )

@@ -22,6 +22,7 @@ from sparkproof.core.report import Report
 from sparkproof.core.results.checkpoint import CheckpointLine, CheckpointResult
 from sparkproof.core.units import format_bytes, plural
 from sparkproof.core.verdict import Verdict
+from sparkproof.facts.surfaces import check_reached
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
 
@@ -57,8 +58,11 @@ def look_at_checkpoint(
         offline: ask nobody.
 
     Raises:
+        UsageError: a release that is not known here.
         UsageError, UnreachableError, FormatError: as `read_from`.
     """
+    if vllm:
+        check_reached(vllm)
     read = read_from(reference, offline=offline, cache=cache, progress=progress)
     return report_checkpoint(read, vllm=vllm, kv_cache_dtype=kv_cache_dtype)
 

@@ -171,13 +171,15 @@ def _is_version(reference: str) -> bool:
 
 def _record(version: str) -> ClaimRecord:
     records = claim_records()
-    wanted = str(Version(version))
-    if wanted not in records:
+    wanted = Version(version)
+    found = next((item for name, item in records.items() if Version(name) == wanted), None)
+    if found is None:
+        span = f"recorded are {next(iter(records))} to {list(records)[-1]}"
         raise UsageError(
-            f"no wheel of vllm {wanted} was recorded; a neighbour's would be a guess",
-            hint=f"name the artifact, e.g. vllm=={wanted}; recorded are {', '.join(records)}",
+            f"no wheel of vllm {wanted} was recorded ({span}); a neighbour's would be a guess",
+            hint=f"name its wheel: sparkproof facts verify --against vllm=={wanted}",
         )
-    return records[wanted]
+    return found
 
 
 def _shipped(version: str) -> ReleaseSurface | None:

@@ -25,6 +25,7 @@ from sparkproof.facts.memory_book import (
     device_memory,
     examined_versions,
 )
+from sparkproof.facts.surfaces import check_reached
 from sparkproof.memory.budget import GIB
 from sparkproof.memory.kv_plan import KvShape
 from sparkproof.memory.settings import Device, resolve_settings
@@ -185,8 +186,14 @@ def _choice(version: str, unknowns: list[Unknown]) -> RuleChoice:
         unknowns.append(Unknown("vllm", why, topic="fit/version", hint=hint))
     choice = choose_rules(version)
     if not choice.exact:
-        unknowns.append(Unknown("vllm", choice.note, topic="fit/version"))
+        hint = "take a newer sparkproof" if is_beyond(choice) else ""
+        unknowns.append(Unknown("vllm", choice.note, topic="fit/version", hint=hint))
     return choice
+
+
+def is_beyond(choice: RuleChoice) -> bool:
+    """Whether a version is newer than all that was examined: no release bounds its answer."""
+    return not choice.exact and len(choice.rules) == 1
 
 
 def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
@@ -242,9 +249,11 @@ def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitReque
     """The request of a checkpoint with flags, or of a deployment whose fields `given` overrides.
 
     Raises:
-        UsageError: flags beside a deployment that has its own.
+        UsageError: flags beside a deployment that has its own, or a version out of reach.
         UnreachableError, FormatError: the deployment can't be read.
     """
+    if given.get("version"):
+        check_reached(given["version"], oldest=str(examined_versions()[0]))
     if not reference.endswith(".toml"):
         return FitRequest(checkpoint=reference, argv=argv, **given)
     if argv:

@@ -9,6 +9,8 @@ import pytest
 
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.facts.surfaces import (
+    check_reached,
+    known_release,
     life_of,
     load_surface,
     pack_surface,
@@ -81,6 +83,20 @@ def test_another_version_is_never_mapped_to_a_neighbour(version: str, part: str)
     with pytest.raises(UsageError, match=part) as caught:
         load_surface(version)
     assert caught.value.hint
+
+
+def test_zeros_of_a_version_may_be_left_out() -> None:
+    assert known_release("0.33") == "0.33.0"
+    assert load_surface("0.33").version == "0.33.0"
+
+
+@pytest.mark.parametrize("version", ["99", "0.33.1.dev1", "0.33.1", "0.19.1", "soon"])
+def test_what_no_release_bounds_is_refused_with_the_known_ones(version: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_reached(version)
+    assert "0.20.0 to 0.33.0" in str(caught.value) or version == "soon"
+    assert caught.value.hint
+    check_reached("0.19.1" if version == "0.19.1" else "0.33.0.dev5+gabc", oldest="0.19.1")
 
 
 def test_the_history_is_that_of_the_surfaces() -> None:
