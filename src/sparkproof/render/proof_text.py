@@ -15,6 +15,7 @@ from sparkproof.render.report_text import VERDICT_STYLE
 from sparkproof.render.shown_text import render_shown
 from sparkproof.render.walk_text import layer_name, render_walk
 
+_SHARE = "--gpu-memory-utilization"
 _KNOWN_PLACES = ("config.json: ", "quantization_config.")
 _EVIDENCE_CHARS = 96
 
@@ -147,6 +148,9 @@ def _fit(memory: Memory | None) -> Iterator[Line]:
     if plan is not None and plan.low is not None and plan.high is not None:
         told = f"  {plan.low.tokens:,} to {plan.high.tokens:,} tokens in four boots of five"
         yield line(Span(told, Style.DIM))
+    for item in plan.solved if plan is not None else ():
+        if item.value and item.knob == _SHARE:
+            yield line("  ", Span(f"{item.knob} {item.value}", Style.STRONG), f"  {item.question}")
     yield from (line(Span(f"  {note}", Style.DIM)) for note in memory.notes)
 
 

@@ -34,7 +34,7 @@ def find_encoder_budget(
         severity=Severity.INFO,
         confidence=Confidence.SHOWN,
         message=f"the model takes images and no {_LIMIT} is given: start-up runs the encoder on "
-        "items of the largest size, and what that takes is missing in the pool",
+        "items of the largest size, memory that text alone does not need",
         subject="vision",
         evidence=(limit.source.evidence(f"registers {_LIMIT}"),),
         remedy=f"for text alone {none}, else a limit for each kind",
