@@ -7,136 +7,92 @@ installed into the environment DIR (``python -m benchmarks.fit_peers DIR`` makes
 from __future__ import annotations
 
 import argparse
-import itertools
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from benchmarks.fit_calibration import (
+    KIND,
+    batched_tokens,
+    calibrate,
+    of_kind,
+    spent,
+    total_gib,
+    usable,
+)
 from benchmarks.fit_peers import tables
-from tests.unit.memory.boots import Boot, read_boots
+from tests.unit.memory.boots import DEVICES, Boot, read_boots, read_layout
 
-from sparkproof.facts.memory_book import estimates
-from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
-
-TOTAL_GIB = 121.69
-SHARE = 0.8
-"""What the published interval should hold."""
-
-
-class Model(msgspec.Struct, frozen=True):
-    """Rest in GiB = fixed + slope for every 1024 batched tokens."""
-
-    fixed: float
-    slope: float
-
-    def rest(self, tokens: int) -> float:
-        return self.fixed + self.slope * tokens / 1024
+from sparkproof.core.memory_plan import Origin
+from sparkproof.core.serve_args import ServeArgs
+from sparkproof.facts.rest_model import Calibration, calibration
+from sparkproof.memory.budget import GIB, Weights, plan_budget
+from sparkproof.memory.kv_plan import ROUNDING_BYTES, KvShape, plan_kv
 
 
 class Prediction(msgspec.Struct, frozen=True):
+    """A pool with its interval, GiB."""
+
     boot: Boot
     pool: float
     low: float
     high: float
 
     @property
+    def printed(self) -> float:
+        return self.boot.kv_gib or 0.0
+
+    @property
     def error(self) -> float:
-        printed = self.boot.kv_gib or 0.0
-        return abs(self.pool - printed) / printed
+        return abs(self.pool - self.printed) / self.printed
 
     @property
     def covered(self) -> bool:
-        return self.low <= (self.boot.kv_gib or 0.0) <= self.high
+        return self.low <= self.printed <= self.high
+
+    @property
+    def width(self) -> float:
+        return self.high - max(self.low, 0.0)
 
 
-def spent(boot: Boot) -> float:
-    """What a boot spent beside weights and pool, graph estimate included, GiB."""
-    assert boot.utilization is not None
-    assert boot.kv_gib is not None
-    assert boot.load_gib is not None
-    return boot.utilization * (boot.total_gib or TOTAL_GIB) - boot.kv_gib - boot.load_gib
+def before_rest(boot: Boot) -> float:
+    """What utilization and weights leave, GiB."""
+    return spent(boot) + (boot.kv_gib or 0.0)
 
 
-def usable(boots: Iterable[Boot]) -> list[Boot]:
-    return [
-        boot
-        for boot in boots
-        if boot.device == "gb10" and boot.load_gib and boot.kv_gib and boot.utilization
-    ]
-
-
-def fit_model(boots: Sequence[Boot]) -> Model:
-    """Least absolute deviation over a grid; every box has the same weight."""
-    per_box = {boot.box: sum(1 for other in boots if other.box == boot.box) for boot in boots}
-    graphs = estimates()["graph_estimate"].value
-    grid = itertools.product([step / 10 for step in range(81)], [step / 200 for step in range(81)])
-
-    def loss(model: Model) -> float:
-        return sum(
-            abs(spent(boot) - graphs - model.rest(boot.batched_tokens)) / per_box[boot.box]
-            for boot in boots
-        )
-
-    return min((Model(fixed, slope) for fixed, slope in grid), key=loss)
-
-
-def residuals(model: Model, boots: Sequence[Boot]) -> list[float]:
-    graphs = estimates()["graph_estimate"].value
-    return sorted(spent(boot) - graphs - model.rest(boot.batched_tokens) for boot in boots)
+def predict(boot: Boot, found: Calibration) -> Prediction:
+    """By one calibration, as for a box that is not in it."""
+    tokens, left = batched_tokens(boot), before_rest(boot)
+    low, high = found.range_gib(tokens, DEVICES[boot.device].capability)
+    usual = found.line.rest_gib(tokens) + found.graphs_gib
+    return Prediction(boot, left - usual, left - high, left - low)
 
 
 def leave_one_box_out(boots: Sequence[Boot]) -> list[Prediction]:
-    graphs = estimates()["graph_estimate"].value
+    """Line, spread and all from the other boxes alone."""
     found = []
     for box in sorted({boot.box for boot in boots}):
-        others = [boot for boot in boots if boot.box != box]
-        model = fit_model(others)
-        spread = residuals(model, others)
-        low, high = spread[0], spread[-1]
-        for boot in (boot for boot in boots if boot.box == box):
-            assert boot.utilization is not None
-            assert boot.load_gib is not None
-            request = boot.utilization * (boot.total_gib or TOTAL_GIB)
-            pool = request - boot.load_gib - graphs - model.rest(boot.batched_tokens)
-            found.append(Prediction(boot, pool, pool - high, pool - low))
+        of_others = calibrate([boot for boot in boots if boot.box != box])
+        found += [predict(boot, of_others) for boot in boots if boot.box == box]
     return found
 
 
-def shipped(boots: Sequence[Boot]) -> list[Prediction]:
-    """With the constants that the package ships."""
-    book = estimates()
-    found = []
-    for boot in boots:
-        assert boot.utilization is not None
-        assert boot.load_gib is not None
-        request = boot.utilization * (boot.total_gib or TOTAL_GIB) - boot.load_gib
-        blocks = boot.batched_tokens / 1024
-
-        def rest(pick: Callable[[str], float], blocks: float = blocks) -> float:
-            return (
-                pick("rest_fixed") + pick("rest_per_1024_tokens") * blocks + pick("graph_estimate")
-            )
-
-        found.append(
-            Prediction(
-                boot,
-                request - rest(lambda name: book[name].value),
-                request - rest(lambda name: book[name].high),
-                request - rest(lambda name: book[name].low),
-            )
-        )
-    return found
+def as_fit(boot: Boot) -> Prediction:
+    """What `fit` itself says with the shipped facts, given the weights as loaded."""
+    asked = msgspec.structs.replace(boot.shape().settings, utilization=boot.utilization)
+    shape = KvShape(read_layout(boot.config), asked)
+    weights = Weights(int((boot.load_gib or 0.0) * GIB), loaded=True, layers=40)
+    total = int(total_gib(boot) * GIB)
+    kind = DEVICES[boot.device].capability
+    pool = plan_budget(shape, ServeArgs(), weights, total, capability=kind).line("kv")
+    assert pool.origin is Origin.EXACT
+    return Prediction(boot, pool.bytes / GIB, pool.low_bytes / GIB, pool.high_bytes / GIB)
 
 
 def naive(boots: Sequence[Boot]) -> list[Prediction]:
-    found = []
-    for boot in boots:
-        assert boot.utilization is not None
-        assert boot.load_gib is not None
-        pool = boot.utilization * (boot.total_gib or TOTAL_GIB) - boot.load_gib
-        found.append(Prediction(boot, pool, pool, pool))
-    return found
+    lefts = [(boot, before_rest(boot)) for boot in boots]
+    return [Prediction(boot, left, left, left) for boot, left in lefts]
 
 
 def exact_rows(boots: Iterable[Boot]) -> list[tuple[str, str, str, str]]:
@@ -162,12 +118,19 @@ def show(title: str, predictions: Sequence[Prediction]) -> None:
         boot = item.boot
         mark = "" if item.covered else "  outside"
         print(
-            f"  {boot.id:18} {boot.box:14} printed {boot.kv_gib:7.2f}  predicted {item.pool:7.2f}"
-            f"  [{item.low:6.2f}, {item.high:6.2f}]  {100 * item.error:5.1f} %{mark}"
+            f"  {boot.id:19} {boot.box or boot.device:14} printed {boot.kv_gib:7.2f}"
+            f"  predicted {item.pool:7.2f}  [{item.low:6.2f}, {item.high:6.2f}]"
+            f"  {100 * item.error:5.1f} %{mark}"
         )
+    boxes: dict[str, bool] = {}
+    for item in predictions:
+        boxes[item.boot.box] = boxes.get(item.boot.box, True) and item.covered
+    width = statistics.median(item.width for item in predictions)
+    share = statistics.median(item.width / item.printed for item in predictions)
     print(
         f"  median {100 * statistics.median(errors):.1f} %, worst {100 * max(errors):.1f} %,"
-        f" interval holds {100 * covered:.0f} %"
+        f" interval holds {100 * covered:.0f} % of boots and {sum(boxes.values())} of"
+        f" {len(boxes)} boxes whole, median width {width:.1f} GiB, {100 * share:.0f} % of the pool"
     )
 
 
@@ -181,13 +144,19 @@ def main() -> None:
     for row in rows:
         print("  {:28} {:>12}  {:6} play {}".format(*row))
     print(f"  {sum(row[2] == 'exact' for row in rows)} of {len(rows)} exact")
-    known = usable(boots)
-    model = fit_model(known)
-    spread = residuals(model, known)
-    print(f"\nfitted to all: fixed {model.fixed:.2f}, {model.slope:.3f} per 1024 tokens")
-    print("residuals", " ".join(f"{item:.2f}" for item in spread))
+    known = of_kind(boots)
+    elsewhere = [boot for boot in usable(boots) if boot.device != KIND]
+    shipped = calibration()
+    print(
+        f"\nshipped: {shipped.line.fixed_gib} GiB and {shipped.line.per_1024_tokens_gib} per 1024"
+        f" tokens, {shipped.spread:.1%} off at most; asked {shipped.level:.0%} of unseen boxes,"
+        f" holds {shipped.holds:.0%} at least"
+    )
+    for item in shipped.without:
+        print(f"  {item.box:14} left out: {item.boots} boots, off by up to {item.off:.1%}")
     show("pool from flags alone, each box left out", leave_one_box_out(known))
-    show("pool from flags alone, constants as shipped", shipped(known))
+    show("pool from flags alone, as fit says it", [as_fit(boot) for boot in known])
+    show("other devices, as fit says it", [as_fit(boot) for boot in elsewhere])
     show("naive: utilization times total less weights", naive(known))
     if options.peers:
         tables(options.peers / "bin" / "python", boots)

@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.facts.book import load_file
+from sparkproof.facts.rest_model import calibration
 from sparkproof.facts.schema import Method
 
 T = TypeVar("T", str, int, float, bool)
@@ -342,7 +343,17 @@ class _EstimateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def estimates() -> dict[str, Estimate]:
     """Estimates by name; GiB unless the source says otherwise."""
-    return load_file("memory/estimates.toml", _EstimateFile).estimate
+    found = load_file("memory/estimates.toml", _EstimateFile).estimate
+    fields = {"rest_fixed": "fixed_gib", "rest_per_1024_tokens": "per_1024_tokens_gib"}
+    return found | {name: _of_boots(field) for name, field in fields.items()}
+
+
+def _of_boots(field: str) -> Estimate:
+    """A part of the fitted line, with its range over the lines that leave one box out."""
+    known = calibration()
+    value = float(getattr(known.line, field))
+    others = [value, *(float(getattr(item.line, field)) for item in known.without)]
+    return Estimate(value, min(others), max(others), known.source, known.checked, known.method)
 
 
 class DeviceMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

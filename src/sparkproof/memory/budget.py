@@ -9,9 +9,12 @@ import msgspec
 from sparkproof.core.memory_plan import BudgetLine, Origin
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.facts.memory_book import Estimate, estimates
+from sparkproof.facts.rest_model import calibration
 from sparkproof.memory.kv_plan import KvShape
 
 GIB = 1 << 30
+_TOGETHER = frozenset({"activation", "non-torch", "graphs"})
+_APART = ("kv", "slack")
 
 
 class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,10 +45,13 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         lines: their bytes sum to `requested_bytes` exactly; ``kv`` is the rest, unless the pool
             was given, when ``slack`` is.
+        together: by how much activation, non-torch and graphs may sum to less and to more, as
+            boots have shown; None where each stands for itself.
     """
 
     requested_bytes: int
     lines: tuple[BudgetLine, ...]
+    together: tuple[int, int] | None = None
 
     def line(self, name: str) -> BudgetLine:
         """One line by name; an empty one where there is none."""
@@ -55,26 +61,38 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def overhead_bytes(self) -> int:
         """Everything but the pool and what is left over."""
-        return sum(item.bytes for item in self.lines if item.name not in ("kv", "slack"))
+        return sum(item.bytes for item in self.lines if item.name not in _APART)
 
     @property
     def overhead_range(self) -> tuple[int, int]:
         """The interval of `overhead_bytes`: errors are added up as if they were independent."""
-        inner = [item for item in self.lines if item.name not in ("kv", "slack")]
-        down = math.hypot(*(item.bytes - item.low_bytes for item in inner))
-        up = math.hypot(*(item.high_bytes - item.bytes for item in inner))
+        joint = _TOGETHER if self.together else frozenset()
+        single = [line for line in self.lines if line.name not in (*_APART, *joint)]
+        less, more = self.together or (0, 0)
+        down = math.hypot(less, *(item.bytes - item.low_bytes for item in single))
+        up = math.hypot(more, *(item.high_bytes - item.bytes for item in single))
         return self.overhead_bytes - int(down), self.overhead_bytes + int(up)
 
 
 def plan_budget(
-    shape: KvShape, args: ServeArgs, weights: Weights, total_bytes: int, known: Known | None = None
+    shape: KvShape,
+    args: ServeArgs,
+    weights: Weights,
+    total_bytes: int,
+    known: Known | None = None,
+    *,
+    capability: str = "",
 ) -> Budget:
-    """The engine's own budget on a device of `total_bytes`."""
+    """The engine's own budget on a device of `total_bytes`.
+
+    Args:
+        capability: of the device; the interval is wide for one that no boot was measured on.
+    """
     known = known or Known()
     requested = math.ceil(total_bytes * shape.settings.utilization)
     lines = [*_weight_lines(weights), *_rest_lines(shape, args, known), _graphs(shape, args, known)]
     spent = sum(item.bytes for item in lines)
-    partial = Budget(requested, tuple(lines))
+    partial = Budget(requested, tuple(lines), _together(shape, args, known, capability))
     low, high = partial.overhead_range
     if args.kv_bytes:
         pool = BudgetLine(
@@ -89,10 +107,41 @@ def plan_budget(
         why = "what the utilization asks for beyond that; not reserved"
         lines += [pool, BudgetLine("slack", slack, slack, slack, Origin.EXACT, why)]
     else:
-        why = "what is left of the request"
+        why = f"what is left of the request{_by_boots(known, capability)}"
         kv = requested - spent
         lines.append(BudgetLine("kv", kv, requested - high, requested - low, Origin.EXACT, why))
-    return Budget(requested, tuple(lines))
+    return msgspec.structs.replace(partial, lines=tuple(lines))
+
+
+def _by_boots(known: Known, capability: str) -> str:
+    """On what the interval of the pool rests."""
+    found = calibration()
+    if known.rest_bytes is not None:
+        return ""
+    if not found.covers(capability):
+        return "; no boot on such a device bounds it"
+    return f"; by {found.boots} boots on {len(found.without)} boxes, each left out in turn"
+
+
+def _together(
+    shape: KvShape, args: ServeArgs, known: Known, capability: str
+) -> tuple[int, int] | None:
+    """How far the estimates may be off in sum, as boxes left out were; None where one is known.
+
+    What b12x adds no boot has shown, so its own interval comes on top.
+    """
+    if known.rest_bytes is not None:
+        return None
+    tokens = shape.settings.batched_tokens
+    found = calibration()
+    usual = found.line.rest_gib(tokens) + found.graphs_gib
+    low, high = found.range_gib(tokens, capability)
+    less, more = usual - low, high - usual
+    if _is_doubled(args):
+        factor, peak = estimates()["b12x_activation_factor"], _peak_gib(tokens)
+        less = math.hypot(less, (factor.value - factor.low) * peak)
+        more = math.hypot(more, (factor.high - factor.value) * peak)
+    return int(less * GIB), int(more * GIB)
 
 
 def _weight_lines(weights: Weights) -> list[BudgetLine]:
@@ -122,23 +171,35 @@ def _rest_lines(shape: KvShape, args: ServeArgs, known: Known) -> list[BudgetLin
         rest = known.rest_bytes
         why = "this setup's own boot log"
         return [BudgetLine("rest", rest, rest, rest, Origin.MEASURED, why)]
-    fixed, slope = estimates()["rest_fixed"], estimates()["rest_per_1024_tokens"]
     share, factor = estimates()["activation_share"], estimates()["b12x_activation_factor"]
-    blocks = shape.settings.batched_tokens / 1024
-    doubled = "b12x" in args.moe_backend
-    scale = (factor.value, factor.low, factor.high) if doubled else (1.0, 1.0, 1.0)
-    moving = [slope.value * blocks, slope.low * blocks, slope.high * blocks]
-    activation = [m * share.value * s for m, s in zip(moving, scale, strict=True)]
-    outside = [
-        f + m * (1 - share.value)
-        for f, m in zip((fixed.value, fixed.low, fixed.high), moving, strict=True)
-    ]
-    tokens = shape.settings.batched_tokens
-    suffix = ", doubled by b12x" if doubled else ""
+    tokens, spread = shape.settings.batched_tokens, calibration().spread
+    moving = _times(estimates()["rest_per_1024_tokens"], tokens / 1024)
+    fixed = _times(estimates()["rest_fixed"])
+    scale = _times(factor) if _is_doubled(args) else (1.0, 1.0, 1.0)
+    inside = (share.value, share.low * (1 - spread), share.high * (1 + spread))
+    beyond = (1 - share.value, (1 - share.high) * (1 - spread), (1 - share.low) * (1 + spread))
+    apart = (1.0, 1 - spread, 1 + spread)
+    activation = [m * i * s for m, i, s in zip(moving, inside, scale, strict=True)]
+    outside = [f * a + m * b for f, a, m, b in zip(fixed, apart, moving, beyond, strict=True)]
+    suffix = ", doubled by b12x" if _is_doubled(args) else ""
     return [
         _estimated("activation", activation, f"{tokens:,} batched tokens{suffix}"),
         _estimated("non-torch", outside, "CUDA context, libraries, engine processes, workspaces"),
     ]
+
+
+def _is_doubled(args: ServeArgs) -> bool:
+    return "b12x" in args.moe_backend
+
+
+def _peak_gib(tokens: int) -> float:
+    moving = estimates()["rest_per_1024_tokens"].value * tokens / 1024
+    return moving * estimates()["activation_share"].value
+
+
+def _times(found: Estimate, scale: float = 1.0) -> tuple[float, float, float]:
+    """Value, low and high."""
+    return found.value * scale, found.low * scale, found.high * scale
 
 
 def _graphs(shape: KvShape, args: ServeArgs, known: Known) -> BudgetLine:

@@ -124,7 +124,7 @@ def _other_pools(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
     if result.low is not None and result.high is not None:
         yield (
             "interval",
-            f"{result.low.tokens:,} to {result.high.tokens:,} tokens in four boots of five",
+            f"{result.low.tokens:,} to {result.high.tokens:,} tokens, {_interval_of(result)}",
         )
     if result.neighbour is not None:
         other = result.neighbour
@@ -135,6 +135,14 @@ def _other_pools(result: FitResult, plan: KvPlan) -> Iterable[tuple[Cell, ...]]:
                 f" {other.concurrency:.2f}x"
             ),
         )
+
+
+def _interval_of(result: FitResult) -> str:
+    """Whose interval it is: this setup's own, or that of a box that was not measured."""
+    lines = result.memory.lines if result.memory is not None else ()
+    if any(item.name == "rest" for item in lines):
+        return "by the log of this setup"
+    return "for four in five boxes that were not measured"
 
 
 def _is_state(kinds: tuple[str, ...]) -> bool:

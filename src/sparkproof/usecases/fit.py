@@ -15,6 +15,7 @@ from sparkproof.core.results.fit import FitResult, StartStep
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.facts.memory_book import estimates
+from sparkproof.facts.rest_model import calibration
 from sparkproof.memory.budget import GIB, Budget, Known, Weights, plan_budget
 from sparkproof.memory.coresidence import Residence, Server, order_of_start, plan_residence
 from sparkproof.memory.findings import Situation, judge_memory
@@ -81,7 +82,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
         verdict=_verdict(findings, neighbour),
         summary=_summary(plan, origin),
         findings=findings,
-        unknowns=(*case.unknowns, *unknowns),
+        unknowns=(*case.unknowns, *unknowns, *_unmeasured(case, origin)),
         next_steps=_next_steps(case, memory),
     )
 
@@ -118,7 +119,8 @@ def _memory(case: FitCase, shape: KvShape) -> tuple[Budget | None, MemoryPlan | 
     rest = case.request.rest_gib
     known = Known(rest_bytes=None if rest is None else int(rest * GIB))
     args = msgspec.structs.replace(case.args, kv_bytes=_stated_bytes(case, shape))
-    budget = plan_budget(shape, args, shared, case.total_bytes, known)
+    kind = case.device.capability
+    budget = plan_budget(shape, args, shared, case.total_bytes, known, capability=kind)
     host = _host(case)
     around = host_lines(host)
     before = sum(line.bytes for line in around if line.name not in ("server", "pinned"))
@@ -218,6 +220,19 @@ def _situation(
     memory: MemoryPlan | None,
     residence: Residence | None,
 ) -> Situation:
+def _unmeasured(case: FitCase, origin: str) -> list[Unknown]:
+    """A pool that is estimated for a kind of device on which no boot was measured."""
+    own = case.request.rest_gib is not None
+    if own or origin != _PLANNED or calibration().covers(case.device.capability):
+        return []
+    why = (
+        "what servers spend beside weights and pool was measured on GB10 alone: its middle stands"
+        " in, within the interval of other devices, which holds less often"
+    )
+    hint = "give --rest-gib from a boot log of this setup"
+    return [Unknown(case.request.device, why, topic="fit/interval", hint=hint)]
+
+
     return Situation(
         args=case.args,
         utilization=shape.settings.utilization,

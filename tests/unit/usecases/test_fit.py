@@ -70,7 +70,9 @@ def test_a_plan_from_flags_alone() -> None:
     assert result.memory is not None
     assert result.low is not None
     assert result.high is not None
-    assert result.memory.kv_low_bytes <= 7.15 * 2**30 <= result.memory.kv_high_bytes
+    assert result.memory.kv_low_bytes < result.memory.kv_bytes < result.memory.kv_high_bytes
+    assert "boxes that were not measured" in plain_text(render_fit(result))
+    assert not report.unknowns
     assert result.low.tokens < result.plan.tokens < result.high.tokens
     solved = {item.knob: item.number for item in result.solved}
     assert solved["--gpu-memory-utilization"] == pytest.approx(0.24, abs=0.01)
@@ -79,6 +81,13 @@ def test_a_plan_from_flags_alone() -> None:
 
 def test_the_phases_are_drawn() -> None:
     text = plain_text(render_fit(answer(ask(weights_gib=21.96, jobs=8))))
+def test_an_estimate_for_a_device_that_was_not_measured_says_so() -> None:
+    (told,) = ask(device="h200", weights_gib=21.96).unknowns
+    assert told.topic == "fit/interval"
+    assert "--rest-gib" in told.hint
+    assert not ask(device="h200", weights_gib=21.96, rest_gib=2.0).unknowns
+
+
     assert "kernels compile" in text
     assert "WWWW" in text
     assert "tightest" in text
