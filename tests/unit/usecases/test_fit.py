@@ -66,7 +66,8 @@ def test_no_more_is_reserved_than_the_blocks_that_a_flag_states() -> None:
 
 
 def test_a_plan_from_flags_alone() -> None:
-    result = answer(ask(weights_gib=21.96))
+    report = ask(weights_gib=21.96)
+    result = answer(report)
     assert result.memory is not None
     assert result.low is not None
     assert result.high is not None
