@@ -62,7 +62,7 @@ def test_the_image_of_a_saved_inspection_is_held_against_the_log(
 def test_a_post_mortem(cli: Cli, tmp_path: Path) -> None:
     kernel = tmp_path / "kernel.log"
     kernel.write_text(
-        "Jul 03 02:14:09 spark kernel: Out of memory: Killed process 42 (VLLM::EngineCor)\n"
+        "Nov 29 20:43:12 spark kernel: Out of memory: Killed process 42 (VLLM::EngineCor)\n"
     )
     inspect = tmp_path / "inspect.json"
     state = {"Status": "exited", "ExitCode": 137, "OOMKilled": False}
@@ -74,7 +74,7 @@ def test_a_post_mortem(cli: Cli, tmp_path: Path) -> None:
     run = cli("log", str(log), "--postmortem", *pieces)
     assert run.code == 1
     assert "died while serving: the kernel's OOM killer took the server" in run.out
-    assert "Jul 03 02:14:09" in run.out
+    assert "Nov 29 20:43:12" in run.out
     alone = cli("log", str(log), "--postmortem", "--inspect", str(inspect))
     assert alone.code == 3
     assert "the cause can't be told" in alone.out

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from sparkproof.bootlog.witnesses import Ending, is_own
 from sparkproof.core.observations.boot_log import BootLog, Hit, Outcome
 from sparkproof.core.results.log import TimelineEntry
 from sparkproof.formats.kernel_log import KernelEvent
@@ -22,8 +23,10 @@ _SIGNALS = {
     139: "SIGSEGV: a crash in native code",
     143: "SIGTERM: an ordinary stop",
 }
+_SIGKILL = 137
 _ORDINARY = frozenset({0, 130, 143})
 _PRESSURE = re.compile(r"(?P<kind>some|full) avg10=(?P<ten>[\d.]+) avg60=(?P<sixty>[\d.]+)")
+_OTHERS = "of another time or process"
 _FULL_SUSPECT_PCT = 10.0
 
 
@@ -32,13 +35,15 @@ class DeathPieces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         exit_code: of the container or unit; -1 for unknown.
+        ended: the engine says that the container runs no more.
         oom_killed: the container engine's flag.
         kernel: events of the kernel log.
-        kernel_hits: phrases found in it.
+        kernel_hits: phrases found in those of them that are this boot's.
         pressure: text of ``/proc/pressure/memory``.
     """
 
     exit_code: int = -1
+    ended: bool = False
     oom_killed: bool = False
     started: str = ""
     finished: str = ""
@@ -46,6 +51,12 @@ class DeathPieces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     kernel_hits: tuple[Hit, ...] = ()
     metrics: tuple[str, ...] = ()
     pressure: str = ""
+
+    @property
+    def ending(self) -> Ending:
+        """What an event of the kernel's is held against."""
+        killed = self.oom_killed or self.exit_code == _SIGKILL
+        return Ending(killed=killed, finished=self.finished)
 
 
 def explain_exit(code: int) -> str:
@@ -67,13 +78,29 @@ def with_pieces(boot: BootLog, pieces: DeathPieces) -> BootLog:
             hits[hit.probe] = msgspec.structs.replace(
                 hit, line=last, last_line=last + hit.line, phase=boot.reached
             )
-    killed = pieces.oom_killed or (pieces.exit_code > 0 and pieces.exit_code not in _ORDINARY)
-    outcome = boot.outcome
-    if killed and outcome in (Outcome.SERVING, Outcome.STOPPED):
-        outcome = Outcome.DIED
-    elif killed and outcome is Outcome.UNFINISHED:
-        outcome = Outcome.FAILED
+    outcome = _outcome(boot, pieces)
     return msgspec.structs.replace(boot, hits=tuple(hits.values()), outcome=outcome)
+
+
+def own_events(boot: BootLog, pieces: DeathPieces) -> tuple[KernelEvent, ...]:
+    """The kernel's events that may be told as this boot's."""
+    seen = msgspec.structs.replace(boot, outcome=_outcome(boot, pieces))
+    return tuple(event for event in pieces.kernel if is_own(event, seen, pieces.ending))
+
+
+def _outcome(boot: BootLog, pieces: DeathPieces) -> Outcome:
+    """How it ended: what the container's state says, where the log ends without a word."""
+    killed = pieces.oom_killed or (pieces.exit_code > 0 and pieces.exit_code not in _ORDINARY)
+    killed = killed or any(
+        e.victim in boot.pids and is_own(e, boot, pieces.ending) for e in pieces.kernel
+    )
+    if killed and boot.outcome in (Outcome.SERVING, Outcome.STOPPED):
+        return Outcome.DIED
+    if killed and boot.outcome is Outcome.UNFINISHED:
+        return Outcome.FAILED
+    if pieces.ended and boot.outcome is Outcome.SERVING:
+        return Outcome.STOPPED
+    return boot.outcome
 
 
 def build_timeline(boot: BootLog | None, pieces: DeathPieces) -> tuple[TimelineEntry, ...]:
@@ -83,7 +110,7 @@ def build_timeline(boot: BootLog | None, pieces: DeathPieces) -> tuple[TimelineE
         found.append(TimelineEntry(pieces.started, "container", "started"))
     if boot is not None:
         found += _engine(boot)
-    found += [TimelineEntry(e.at, "kernel", e.text, e.line) for e in pieces.kernel[-40:]]
+    found += _kernel(boot, pieces)
     if pieces.exit_code >= 0 or pieces.oom_killed:
         flag = ", flagged OOMKilled" if pieces.oom_killed else ""
         what = f"exit code {explain_exit(pieces.exit_code)}{flag}"
@@ -91,6 +118,14 @@ def build_timeline(boot: BootLog | None, pieces: DeathPieces) -> tuple[TimelineE
     found += [TimelineEntry("", "metrics", line) for line in pieces.metrics]
     found += _pressure(pieces.pressure)
     return tuple(found)
+
+
+def _kernel(boot: BootLog | None, pieces: DeathPieces) -> list[TimelineEntry]:
+    own = set(own_events(boot, pieces)) if boot is not None else set(pieces.kernel)
+    return [
+        TimelineEntry(e.at, "kernel", e.text if e in own else f"{_OTHERS}: {e.text}", e.line)
+        for e in pieces.kernel[-40:]
+    ]
 
 
 def _engine(boot: BootLog) -> list[TimelineEntry]:

@@ -10,7 +10,7 @@ import msgspec
 
 from sparkproof.formats.vllm_log.lines import LineCutter
 
-_MOST = 200
+_MOST = 2000
 _EVENT = re.compile(
     r"Out of memory: Killed process|oom-kill:|invoked oom-killer|Memory cgroup out of memory"
     r"|NVRM: Xid|NVRM: .*(?:NV_ERR_|Out of memory)|fallen off the bus"
@@ -23,16 +23,25 @@ _STAMP = re.compile(
 )
 
 
+_VICTIM = re.compile(r"Killed process (\d+)|oom-kill:.*\bpid=(\d+)")
+
+
 class KernelEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line worth a place in a post-mortem; `at` is its own stamp ("" for none)."""
+    """One line worth a place in a post-mortem.
+
+    Attributes:
+        at: its own stamp ("" for none).
+        victim: the process that the OOM killer took, by the host's count (0 for another event).
+    """
 
     at: str
     text: str
     line: int
+    victim: int = 0
 
 
 def parse_kernel_log(chunks: Iterable[bytes]) -> tuple[KernelEvent, ...]:
-    """The events of ``journalctl -k`` or ``dmesg`` output, in order, at most the last 200."""
+    """The events of ``journalctl -k`` or ``dmesg`` output, in order, at most the last 2,000."""
     found: list[KernelEvent] = []
     number = 0
     cutter = LineCutter()
@@ -43,6 +52,8 @@ def parse_kernel_log(chunks: Iterable[bytes]) -> tuple[KernelEvent, ...]:
             event = _EVENT.search(text)
             if event:
                 stamp = _STAMP.match(text)
-                found.append(KernelEvent(stamp[0] if stamp else "", text[:400], number))
+                victim = _VICTIM.search(text)
+                pid = int((victim[1] or victim[2])[:18]) if victim else 0
+                found.append(KernelEvent(stamp[0] if stamp else "", text[:400], number, pid))
         del found[:-_MOST]
     return tuple(found)

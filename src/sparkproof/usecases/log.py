@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
+import msgspec
+
 from sparkproof.adapters.log_sources import open_log, read_small
 from sparkproof.bootlog.derive import derive
 from sparkproof.bootlog.diagnosis import diagnose
-from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, with_pieces
+from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, own_events, with_pieces
 from sparkproof.bootlog.probes import signature_probes
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.boot_log import BootLog, Hit, LogReading
@@ -20,7 +22,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.facts.book import signatures
 from sparkproof.facts.log_book import log_lines
 from sparkproof.facts.surfaces import load_messages
-from sparkproof.formats.kernel_log import parse_kernel_log
+from sparkproof.formats.kernel_log import KernelEvent, parse_kernel_log
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.reader import LogReader, nothing_known, read_log
 from sparkproof.formats.vllm_log.release_wording import ReleaseWording, read_release_wording
@@ -30,6 +32,7 @@ from sparkproof.usecases.log_claims import find_container, judge_claims
 from sparkproof.usecases.log_findings import describe_boot, judge_boot, next_steps
 
 _PIECE_BYTES = 64 << 20
+_ENDED = ("exited", "stopped", "dead")
 _METRICS = (
     "vllm:num_requests_running",
     "vllm:num_requests_waiting",
@@ -157,6 +160,8 @@ def explain_death(
     reading = read_boots(open_log(text))
     container, unknowns = find_container(text, inspect)
     pieces = _gather(container, kernel, metrics, pressure)
+    own = own_events(reading.boots[-1], pieces)
+    pieces = msgspec.structs.replace(pieces, kernel_hits=_hits(own, oom_killed=pieces.oom_killed))
     boot = with_pieces(reading.boots[-1], pieces)
     view = view_boot(boot, reading.where)
     verdict, findings = judge_boot(view, reading.where)
@@ -188,21 +193,22 @@ def _gather(
     log = read_small(kernel, _PIECE_BYTES) if kernel else b""
     lines = read_small(metrics, _PIECE_BYTES).decode("utf-8", "replace") if metrics else ""
     stall = read_small(pressure, _PIECE_BYTES).decode("utf-8", "replace") if pressure else ""
-    extra = b'\n"OOMKilled": true' if state and state.oom_killed else b""
     return DeathPieces(
         exit_code=state.exit_code if state else -1,
+        ended=bool(state and state.status in _ENDED),
         oom_killed=bool(state and state.oom_killed),
         started=state.started if state else "",
         finished=state.finished if state else "",
         kernel=parse_kernel_log([log]),
-        kernel_hits=_hits([log, extra]),
         metrics=tuple(line for line in lines.splitlines() if line.startswith(_METRICS))[:16],
         pressure=stall,
     )
 
 
-def _hits(chunks: Iterable[bytes]) -> tuple[Hit, ...]:
+def _hits(events: Iterable[KernelEvent], *, oom_killed: bool) -> tuple[Hit, ...]:
+    flag = ['"OOMKilled": true'] if oom_killed else []
+    text = "\n".join([*(event.text for event in events), *flag])
     try:
-        return read_log(chunks, phrase_index(), "kernel").boots[-1].hits
+        return read_log([text.encode()], phrase_index(), "kernel").boots[-1].hits
     except FormatError:
         return ()

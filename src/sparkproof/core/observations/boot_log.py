@@ -218,6 +218,8 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         command: the command line, where the log begins with one.
         reached: the last phase entered; a shutdown does not count.
         absent: facts that a boot of this kind prints by that phase and this one did not.
+        started_at, last_at: the first and the last stamp, by the server's clock ("" for none).
+        pids: its processes, by the count of the machine or container that they ran in.
     """
 
     number: int
@@ -240,6 +242,9 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hits: tuple[Hit, ...] = ()
     traffic: Traffic = Traffic()
     absent: tuple[str, ...] = ()
+    started_at: str = ""
+    last_at: str = ""
+    pids: tuple[int, ...] = ()
 
     def first(self, name: str) -> Value | None:
         """The first value stated under this name."""

@@ -38,6 +38,7 @@ from sparkproof.formats.vllm_log.values import (
 _PER_NAME = 16
 _MOST = 400
 _ERRORS = 24
+_PIDS = 128
 _TEXT_CHARS = 600
 VERSION_CHARS = 80
 """What is kept of a version; no real one is longer, and longer numbers can't be compared."""
@@ -71,7 +72,8 @@ class BootBuilder:
         self._errors: dict[tuple[str, str], ErrorSeen] = {}
         self._hits: dict[str, Hit] = {}
         self._frames: deque[str] = deque(maxlen=3)
-        self._started_at = ""
+        self._started_at = self._last_at = ""
+        self._pids: dict[int, None] = {}
         self._error_phase_count = -1
 
     def enter(self, phase: Phase, record: Record, line: int) -> None:
@@ -86,6 +88,15 @@ class BootBuilder:
         """Remember the boot's first clock time."""
         if not self._started_at and record.time:
             self._started_at = record.time
+
+    def last_stamp(self, record: Record) -> None:
+        """Remember the boot's last clock time."""
+        self._last_at = record.time or self._last_at
+
+    def process(self, pid: int) -> None:
+        """Remember one of the boot's processes."""
+        if len(self._pids) < _PIDS:
+            self._pids[pid] = None
 
     def note(self, wording: LogLine, groups: dict[str, str], record: Record, line: int) -> None:
         """Take in one matched wording."""
@@ -217,6 +228,9 @@ class BootBuilder:
             hits=tuple(self._hits.values()),
             traffic=self.traffic.total(),
             absent=self._absent(printed_by, config),
+            started_at=self._started_at,
+            last_at=self._last_at or self._started_at,
+            pids=tuple(self._pids),
         )
 
     def _outcome(self) -> Outcome:

@@ -6,6 +6,8 @@ until the boot is asked for or grows large; only what begins or ends a boot is r
 
 from __future__ import annotations
 
+import re
+
 from sparkproof.core.observations.boot_log import BootLog, Phase
 from sparkproof.facts.log_schema import LogLine
 from sparkproof.formats.vllm_log.boot_builder import VERSION_CHARS, BootBuilder
@@ -23,6 +25,8 @@ _PENDING_BYTES = 4 << 20
 _MILD = frozenset({"DEBUG", "INFO", "WARNING"})
 _ENDS = frozenset({"ready", "failed", "dead", "shutdown"})
 _VERSIONED = frozenset({"banner", "engine"})
+_PID = re.compile(rb"\bpid=(\d{1,9})\b")
+_HEAD_BYTES = 200
 
 
 class OpenBoot:
@@ -38,6 +42,8 @@ class OpenBoot:
         self.number = number
         self.line = first_line
         self.version = ""
+        self.stamped = b""
+        """The last line that bears vLLM's header."""
         self.responses = self._boot.traffic.responses
 
     def add(self, raw: bytes, interest: Interest, number: int) -> None:
@@ -117,6 +123,7 @@ class OpenBoot:
         """The boot as it stands."""
         self.settle()
         self._boot.line = self.line
+        self._boot.last_stamp(parse_line(self.stamped))
         return self._boot.finish(self._base.printed_by)
 
     def settle(self) -> None:
@@ -135,6 +142,8 @@ class OpenBoot:
 
     def _take(self, raw: bytes, interest: Interest, number: int) -> None:
         record = parse_line(raw)
+        for pid in _PID.findall(raw, 0, _HEAD_BYTES):
+            self._boot.process(int(pid))
         judged = None
         for position in interest.wordings:
             wording = self._index.wordings[position]

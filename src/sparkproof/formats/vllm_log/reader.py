@@ -64,12 +64,15 @@ class LogReader:
                 recognised += 1
                 headed += interest.headed
                 if interest is DULL:
+                    boot.stamped = raw
                     continue
                 if interest.turning:
                     if boot.turns(raw, interest):
                         boot = self._next_boot(number)
                         boot.start(raw, interest)
                     look_up = boot.index.look_up
+                if interest.headed:
+                    boot.stamped = raw
                 boot.add(raw, interest, number)
             self._recognised += recognised
             self._headed += headed
