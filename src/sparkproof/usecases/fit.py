@@ -213,13 +213,6 @@ def _ends(
     return plan_kv(shape, memory.kv_low_bytes), plan_kv(shape, memory.kv_high_bytes)
 
 
-def _situation(
-    case: FitCase,
-    shape: KvShape,
-    plan: KvPlan,
-    memory: MemoryPlan | None,
-    residence: Residence | None,
-) -> Situation:
 def _unmeasured(case: FitCase, origin: str) -> list[Unknown]:
     """A pool that is estimated for a kind of device on which no boot was measured."""
     own = case.request.rest_gib is not None
@@ -233,6 +226,13 @@ def _unmeasured(case: FitCase, origin: str) -> list[Unknown]:
     return [Unknown(case.request.device, why, topic="fit/interval", hint=hint)]
 
 
+def _situation(
+    case: FitCase,
+    shape: KvShape,
+    plan: KvPlan,
+    memory: MemoryPlan | None,
+    residence: Residence | None,
+) -> Situation:
     return Situation(
         args=case.args,
         utilization=shape.settings.utilization,

@@ -80,8 +80,6 @@ def test_a_plan_from_flags_alone() -> None:
     assert solved["--kv-cache-memory-bytes"] == 135 * 24_150_016
 
 
-def test_the_phases_are_drawn() -> None:
-    text = plain_text(render_fit(answer(ask(weights_gib=21.96, jobs=8))))
 def test_an_estimate_for_a_device_that_was_not_measured_says_so() -> None:
     (told,) = ask(device="h200", weights_gib=21.96).unknowns
     assert told.topic == "fit/interval"
@@ -89,6 +87,8 @@ def test_an_estimate_for_a_device_that_was_not_measured_says_so() -> None:
     assert not ask(device="h200", weights_gib=21.96, rest_gib=2.0).unknowns
 
 
+def test_the_phases_are_drawn() -> None:
+    text = plain_text(render_fit(answer(ask(weights_gib=21.96, jobs=8))))
     assert "kernels compile" in text
     assert "WWWW" in text
     assert "tightest" in text
