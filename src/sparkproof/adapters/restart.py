@@ -7,6 +7,7 @@ A command may return when the server is on its way (``systemctl restart``, ``doc
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
 import signal
 import subprocess
@@ -112,7 +113,8 @@ class Restart:
     async def keep_small(self) -> None:
         """Keep the file of what it says within bounds, until cancelled."""
         while self._said is not None:
-            self._said.cut()
+            with contextlib.suppress(OSError):  # somebody tidied up the folder of such files
+                self._said.cut()
             await asyncio.sleep(_CUT_S)
 
     async def stop(self) -> None:

@@ -144,6 +144,18 @@ def test_a_sure_token_in_place_of_nonsense_is_no_fault_where_it_is_right(
     assert judged(*odd)[0].outcome is outcome
 
 
+def test_a_server_against_itself_has_no_treatment_to_leave_out() -> None:
+    plan = msgspec.structs.replace(PLAN, aa=True)
+    found = {
+        aa: next(
+            f for f in judge_ab(judged(pair(0, SURE), plan=p)[1])[1] if f.rule == "ab/corrupts"
+        )
+        for aa, p in ((True, plan), (False, PLAN))
+    }
+    assert "leave the treatment out" in found[False].remedy
+    assert "treatment" not in found[True].remedy
+
+
 DEATH = AbDeath(arm=1, cell=1, answered=7, seen="/health answers 503", control="answers")
 
 
