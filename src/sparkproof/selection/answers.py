@@ -24,13 +24,6 @@ from sparkproof.core.condition import (
     open_leaves,
     render_leaf,
 )
-from sparkproof.core.observations.checkpoint_profile import (
-    Activations,
-    CheckpointProfile,
-    LayerClass,
-    LayerFormat,
-    QuantScheme,
-)
 from sparkproof.core.observations.release_surface import (
     Attempt,
     Branch,
@@ -41,31 +34,12 @@ from sparkproof.core.observations.release_surface import (
     Source,
 )
 from sparkproof.core.results.release import BackendRow, DeviceAnswer, OracleView
+from sparkproof.selection.cases import PLAIN_MODEL, Case, cases_of
 from sparkproof.selection.context import Context, fixed_settings
 from sparkproof.selection.loaders import ASKS_NO_SCHEME, answers_scheme, pinned_kernels
 from sparkproof.selection.release_words import with_release_words
-from sparkproof.selection.request import Choices, GateAnswer
-from sparkproof.selection.schemes import WORDS, SchemeWords
-from sparkproof.selection.settings import layer_settings
+from sparkproof.selection.request import GateAnswer
 
-_MODEL = CheckpointProfile(
-    name="",
-    architectures=("Qwen3MoeForCausalLM",),
-    model_type="qwen3_moe",
-    quant_method="",
-    formats=(),
-    hidden_act="silu",
-    head_dim=128,
-    num_experts=128,
-    routing={"norm_topk_prob": True},
-)
-"""A model without peculiarities, for questions about a release and no checkpoint."""
-_ACTIVATIONS = {
-    QuantScheme.FP8_TENSOR: Activations.FP8_STATIC_TENSOR,
-    QuantScheme.FP8_CHANNEL: Activations.FP8_DYNAMIC_TOKEN,
-    QuantScheme.FP8_BLOCK: Activations.FP8_DYNAMIC_BLOCK,
-}
-_ATTENTION = {"attention/backend": ("16-bit cache", "fp8 cache")}
 _DEVICE_RULE = "_supports_current_device"
 _ASKED = ("is_supported_config", "is_supported", "validate_configuration", "can_implement")
 
@@ -136,36 +110,6 @@ class _Remembering(Context):
         return known
 
 
-class Case(NamedTuple):
-    """A kind of layer that an oracle tells apart, with what it answers to settings."""
-
-    name: str
-    settings: dict[str, Scalar]
-
-
-def cases_of(oracle_id: str) -> tuple[Case, ...]:
-    """The schemes that an oracle decides for; for attention the formats of the cache."""
-    schemes = [scheme for scheme, words in WORDS.items() if oracle_id in words_of(words)]
-    found = [_case(scheme, oracle_id) for scheme in schemes]
-    for name in _ATTENTION.get(oracle_id, ()):
-        choices = Choices(kv_cache_dtype="fp8" if name.startswith("fp8") else "auto")
-        layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
-        found.append(Case(name, layer_settings(layer, _MODEL, choices)))
-    return tuple(found) or (Case("", {}),)
-
-
-def words_of(words: SchemeWords) -> tuple[str, str]:
-    """The oracles that a scheme goes to."""
-    return words.experts, words.dense
-
-
-def _case(scheme: QuantScheme, oracle_id: str) -> Case:
-    layer_class = LayerClass.EXPERTS if oracle_id.startswith("moe/") else LayerClass.MLP
-    activations = _ACTIVATIONS.get(scheme, Activations.UNQUANTIZED)
-    layer = LayerFormat(layer_class, scheme, detail="group 128", activations=activations)
-    return Case(str(scheme), layer_settings(layer, _MODEL, Choices()))
-
-
 def describe_oracles(
     surface: ReleaseSurface, capability: ComputeCapability, *, rows: bool = True
 ) -> tuple[OracleView, ...]:
@@ -183,7 +127,7 @@ def describe_oracles(
         devices = _devices_of(oracle, open_context, known) if rows else {}
         for case in cases_of(oracle.id):
             settings = {**dict(oracle.arguments), **case.settings, **dict(oracle.assumed)}
-            settings = with_release_words(settings, surface, capability, _MODEL)
+            settings = with_release_words(settings, surface, capability, PLAIN_MODEL)
             context = _Remembering(surface, capability, settings, gates, {})
             view = _describe(oracle, case, context, devices)
             found.extend(_as_loaders_do(view, oracle, surface))
