@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from sparkproof.bootlog.diagnosis import diagnose
 from sparkproof.bootlog.probes import signature_probes
-from sparkproof.bootlog.response import judge_answer, parse_answers
+from sparkproof.bootlog.response import parse_answers
+from sparkproof.bootlog.response_rules import judge_answer
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.boot_log import LogReading
 from sparkproof.facts.book import signatures

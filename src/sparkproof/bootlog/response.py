@@ -6,30 +6,19 @@ an SSE stream, or several of them as a JSON list or JSON lines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from sparkproof.core.errors import FormatError
 
 MAX_BYTES = 16 << 20
-_CALL = re.compile(
-    r"<tool_call>|<\|tool_call|<function[=(]|<function_call|\[TOOL_CALLS\]|<\|python_tag\|>"
-    r"|<\uff5ctool\u2581calls?\u2581begin\uff5c>|<invoke name=|<TOOLCALL>"
-    r"|<\|tool_calls_section_begin\|>"
-    r"|\A\s*(?:```json\s*)?\[?\{\s*\"name\"\s*:\s*\"[\w.-]+\"\s*,\s*\"(?:arguments|parameters)\""
-)
-_RUN = re.compile(r"(.{1,12}?)\1{11,}", re.DOTALL)
-_TEMPLATE = re.compile(
-    r"(?i)unexpected reasoning effort|chat[_ ]template|TemplateError|jinja"
-    r"|roles must alternate|Only user and assistant roles|System role not supported"
-)
-_TOO_LONG = re.compile(
-    r"maximum context length|longer than the maximum model length|greater than max_model_len"
-)
 _CHUNK_LIMIT = 200_000
-_CLIENT_ERROR, _SERVER_ERROR = 400, 500
+
+
+Asked = dict[str, Any]
+"""What is known of the request, by the names of `Answer`."""
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +29,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         content, reasoning: None where the field is null or absent.
         reasoning_field: ``reasoning`` or ``reasoning_content``, whichever it came in.
         asked_tools: the request offered tools; None where it isn't recorded.
+        arguments: of each tool call, as text.
+        forced: the request forbade the model to stop (``ignore_eos``).
     """
 
     status: int = 0
@@ -51,6 +42,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     finish_reason: str = ""
     asked_tools: bool | None = None
     chat: bool = True
+    arguments: tuple[str, ...] = ()
+    forced: bool = False
 
 
 def parse_answers(data: bytes, where: str) -> tuple[Answer, ...]:
@@ -72,52 +65,6 @@ def parse_answers(data: bytes, where: str) -> tuple[Answer, ...]:
     return answers
 
 
-def judge_answer(answer: Answer) -> str:
-    """The rule that fits, "" for a sound answer, ``response/unclear`` where none does."""
-    if answer.error or answer.status >= _CLIENT_ERROR:
-        return _judge_error(answer)
-    content = answer.content or ""
-    if not answer.chat:
-        return "response/garbage" if _RUN.search(content) else ""
-    if answer.tool_calls:
-        return ""
-    if _CALL.search(content):
-        return "response/wrong-parser"
-    if answer.finish_reason == "length" and _starved(answer, content):
-        return "response/starved-budget"
-    if "</think>" in content:
-        return "response/think-leak"
-    if _RUN.search(content.strip()):
-        return "response/garbage"
-    if not content.strip() and answer.reasoning:
-        if _CALL.search(answer.reasoning):
-            return "response/call-in-reasoning"
-        return "response/answer-in-reasoning"
-    return "" if content.strip() else "response/unclear"
-
-
-def _starved(answer: Answer, content: str) -> bool:
-    if answer.reasoning and not content.strip():
-        return True
-    return "<think>" in content and "</think>" not in content
-
-
-def _judge_error(answer: Answer) -> str:
-    text = answer.error
-    if "requires --enable-auto-tool-choice" in text or "requires --tool-call-parser" in text:
-        return "response/no-parser"
-    if "EngineCore encountered an issue" in text or "EngineDeadError" in text:
-        return "response/dead-engine"
-    if _TOO_LONG.search(text):
-        return "response/too-long"
-    if _TEMPLATE.search(text):
-        return "response/template"
-    if re.search(r"The model `[^`]*` does not exist", text):
-        return "response/unknown-model"
-    refused = _CLIENT_ERROR <= answer.status < _SERVER_ERROR
-    return "response/bad-request" if refused else "response/unclear"
-
-
 def _answers(text: str) -> Iterator[Answer]:
     stripped = text.lstrip()
     if "data:" in stripped[:4096] and not stripped.startswith(("{", "[")):
@@ -127,7 +74,7 @@ def _answers(text: str) -> Iterator[Answer]:
         return
     for document in _documents(text):
         if isinstance(document, dict):
-            yield from _from_object(document, None, 0)
+            yield from _from_object(document, {}, 0)
 
 
 def _documents(text: str) -> Iterator[object]:
@@ -149,10 +96,13 @@ def _decode(text: str) -> object | None:
     return value
 
 
-def _from_object(item: dict[str, object], tools: bool | None, status: int) -> Iterator[Answer]:
+def _from_object(item: dict[str, object], asked: Asked, status: int) -> Iterator[Answer]:
     request = item.get("request")
     if isinstance(request, dict):
-        tools = bool(_inside(request, "tools"))
+        asked = {
+            "asked_tools": bool(_inside(request, "tools")),
+            "forced": _inside(request, "ignore_eos") is True,
+        }
     code = item.get("status", item.get("status_code", status))
     status = code if isinstance(code, int) else status
     for name in ("response", "body", "answer"):
@@ -160,22 +110,22 @@ def _from_object(item: dict[str, object], tools: bool | None, status: int) -> It
         if isinstance(inner, str):
             stream = _from_stream(inner) if "data:" in inner else None
             if stream:
-                yield msgspec.structs.replace(stream, status=status, asked_tools=tools)
+                yield msgspec.structs.replace(stream, status=status, **asked)
                 return
             inner = _decode(inner)
         if isinstance(inner, dict):
-            yield from _from_object(inner, tools, status)
+            yield from _from_object(inner, asked, status)
             return
     if "error" in item or item.get("object") == "error":
-        yield Answer(status=_status_of(item, status), error=_error_text(item), asked_tools=tools)
+        yield Answer(status=_status_of(item, status), error=_error_text(item), **asked)
     elif isinstance(item.get("choices"), list):
-        yield from _from_choices(item["choices"], tools, status)
+        yield from _from_choices(item["choices"], asked, status)
 
 
-def _from_choices(choices: object, tools: bool | None, status: int) -> Iterator[Answer]:
+def _from_choices(choices: object, asked: Asked, status: int) -> Iterator[Answer]:
     for choice in choices if isinstance(choices, list) else []:
         if isinstance(choice, dict):
-            yield _from_choice(choice, tools, status)
+            yield _from_choice(choice, asked, status)
 
 
 def _inside(request: dict[str, object], name: str) -> object:
@@ -183,14 +133,14 @@ def _inside(request: dict[str, object], name: str) -> object:
     return (body.get(name) if isinstance(body, dict) else None) or request.get(name)
 
 
-def _from_choice(choice: dict[str, object], tools: bool | None, status: int) -> Answer:
+def _from_choice(choice: dict[str, object], asked: Asked, status: int) -> Answer:
     message = choice.get("message")
     finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else ""
     if not isinstance(message, dict):
         text = choice.get("text")
         content = text if isinstance(text, str) else None
-        return Answer(status, content=content, finish_reason=finish, chat=False, asked_tools=tools)
+        return Answer(status, content=content, finish_reason=finish, chat=False, **asked)
     field = next((n for n in ("reasoning", "reasoning_content") if message.get(n)), "")
     calls = message.get("tool_calls")
     content = message.get("content")
@@ -202,8 +152,16 @@ def _from_choice(choice: dict[str, object], tools: bool | None, status: int) -> 
         reasoning_field=field,
         tool_calls=len(calls) if isinstance(calls, list) else 0,
         finish_reason=finish,
-        asked_tools=tools,
+        arguments=tuple(map(_arguments, calls)) if isinstance(calls, list) else (),
+        **asked,
     )
+
+
+def _arguments(call: object) -> str:
+    """Of one call, or of one piece of it."""
+    function = call.get("function") if isinstance(call, dict) else None
+    told = function.get("arguments") if isinstance(function, dict) else None
+    return told if isinstance(told, str) else ""
 
 
 def _status_of(item: dict[str, object], status: int) -> int:
@@ -223,6 +181,7 @@ def _error_text(item: dict[str, object]) -> str:
 def _from_stream(text: str) -> Answer | None:
     """Put the deltas of an event stream together."""
     parts: dict[str, list[str]] = {"content": [], "reasoning": [], "reasoning_content": []}
+    arguments: dict[str, str] = {}
     finish, calls, chat, seen = "", 0, False, False
     for line in text.splitlines()[:_CHUNK_LIMIT]:
         if not line.startswith("data:"):
@@ -242,7 +201,11 @@ def _from_stream(text: str) -> Answer | None:
                 piece = source.get(name)
                 if isinstance(piece, str):
                     found.append(piece)
-            calls += bool(source.get("tool_calls"))
+            pieces = source.get("tool_calls")
+            calls += bool(pieces)
+            for call in pieces if isinstance(pieces, list) else []:
+                index = str(call.get("index")) if isinstance(call, dict) else ""
+                arguments[index] = arguments.get(index, "") + _arguments(call)
             finish = choice.get("finish_reason") or finish
     if not seen:
         return None
@@ -254,4 +217,5 @@ def _from_stream(text: str) -> Answer | None:
         tool_calls=calls,
         finish_reason=str(finish),
         chat=chat,
+        arguments=tuple(arguments.values()),
     )

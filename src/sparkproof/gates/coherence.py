@@ -16,6 +16,7 @@ from itertools import pairwise
 import msgspec
 
 from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.formats.text_form import endless_piece, odd_share, text_faults
 
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,12 +40,11 @@ NOISE_TOKENS = 64
 KNOWN_TEXT = "Count from 20:\n20 21 22 23 24 25 26 27 28 29 30 31"
 """Its second half writes itself, for any model that is one."""
 
-_ODD_SHARE = 0.05
 _FLAT_BITS = 1.0
 _MIN_TOKENS = 16
 _FLUENT_NATS = -2.5
 _LOST_NATS = -5.0
-_RUN = re.compile(r"(.{1,12}?)\1{15,}", re.DOTALL)
+_RUN_REPEATS = 16
 
 
 class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,14 +73,12 @@ class Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def form_of(text: str, token_ids: Sequence[int] = ()) -> Form:
     """Measure a text."""
-    odd = sum(_is_odd(c) for c in text)
-    found = _RUN.search(text)
     pairs = Counter(pairwise(token_ids))
     repeated = sum(n for n in pairs.values() if n > 1)
     return Form(
-        odd_share=odd / len(text) if text else 0.0,
+        odd_share=odd_share(text),
         entropy_bits=entropy_bits(token_ids) if len(token_ids) >= _MIN_TOKENS else 0.0,
-        run=found[1] if found else "",
+        run=endless_piece(text, repeats=_RUN_REPEATS),
         shares_pairs=repeated / max(1, len(token_ids) - 1),
     )
 
@@ -93,21 +91,13 @@ def entropy_bits(token_ids: Sequence[int]) -> float:
     return -sum(n / total * math.log2(n / total) for n in Counter(token_ids).values())
 
 
-def _is_odd(c: str) -> bool:
-    return (not c.isprintable() and c not in "\n\t\r\u00a0") or c == "\ufffd"
-
-
 def faults_of(sample: Sample) -> tuple[str, ...]:
     """What is wrong with a text's form, in words."""
-    form = form_of(sample.text, sample.token_ids)
-    faults = []
-    if form.odd_share > _ODD_SHARE:
-        faults.append(f"{form.odd_share:.0%} of its characters belong to no text")
-    if form.run.strip("\n "):
-        faults.append(f"`{form.run[:12]}` without end")
-    if len(sample.token_ids) >= _MIN_TOKENS and form.entropy_bits < _FLAT_BITS:
-        faults.append(f"{form.entropy_bits:.1f} bits a token")
-    return tuple(faults)
+    faults = text_faults(sample.text, repeats=_RUN_REPEATS)
+    ids = sample.token_ids
+    if len(ids) >= _MIN_TOKENS and (bits := entropy_bits(ids)) < _FLAT_BITS:
+        faults = (*faults, f"{bits:.1f} bits a token")
+    return faults
 
 
 def judge_coherence(samples: Sequence[Sample], known_nats: float | None) -> tuple[Criterion, ...]:

@@ -16,6 +16,8 @@ from sparkproof.gates.fingerprint import SET_NAME, judge_change, known_text_nats
 from sparkproof.gates.pages import make_finding
 from sparkproof.gates.smoke_server import failure_words
 
+_OUR_BUDGET = frozenset({"response/cut-off", "response/call-cut"})
+"""What ends at a budget that is ours is no fault of the server."""
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 _CHAT_WORDS = {
     "chat/answer": ("smoke/chat", "the chat template answers"),
@@ -90,6 +92,7 @@ def _chat(result: SmokeResult, label: str) -> tuple[Criterion, list[Finding]]:
     if exchange is None:
         return Criterion(name, Verdict.SKIPPED, "not asked"), []
     rule = result.answer_rules.get(label, "")
+    rule = "" if rule in _OUR_BUDGET else rule
     if rule == "response/no-parser" and not result.expected.tool_parser:
         return Criterion(
             name, Verdict.SKIPPED, "tool calls are not switched on, and not promised"

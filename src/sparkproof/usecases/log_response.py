@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sparkproof.adapters.log_sources import read_small
-from sparkproof.bootlog.response import MAX_BYTES, Answer, judge_answer, parse_answers
+from sparkproof.bootlog.call_markup import find_call, parsers_of
+from sparkproof.bootlog.response import MAX_BYTES, Answer, parse_answers
+from sparkproof.bootlog.response_rules import garbage_words, judge_answer
 from sparkproof.core.finding import Confidence, Evidence, Finding
 from sparkproof.core.report import Report
 from sparkproof.core.results.log import LogResult
@@ -13,6 +15,7 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.facts.book import rules
 from sparkproof.usecases.envelope import make_report
 
+_SHOWN = 200
 _OPEN_QUESTION = "response/unclear"
 
 
@@ -52,10 +55,23 @@ def _finding(rule: str, answer: Answer, where: str) -> Finding:
         rule=rule,
         severity=page.severity,
         confidence=Confidence.SHOWN,
-        message=page.title,
+        message=f"{page.title}: {words}" if (words := _words(rule, answer)) else page.title,
         evidence=(Evidence(where, _what(answer)),),
         remedy=" ".join(page.remedy.split()),
     )
+
+
+def _words(rule: str, answer: Answer) -> str:
+    """What this answer shows beyond the rule."""
+    if answer.error:
+        return " ".join(answer.error.split())[:_SHOWN]
+    if rule == "response/garbage":
+        return garbage_words(answer)
+    if rule == "response/wrong-parser":
+        mark = find_call(answer.content or "", cut=True)
+        names = ", ".join(parsers_of(mark))
+        return f"`{mark}`" + (f" is read by {names}" if names else "")
+    return ""
 
 
 def _what(answer: Answer) -> str:

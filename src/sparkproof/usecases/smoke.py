@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.bootlog.response import judge_answer, parse_answers
+from sparkproof.bootlog.response import parse_answers
+from sparkproof.bootlog.response_rules import judge_answer
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UsageError

@@ -11,7 +11,8 @@ import msgspec
 
 from sparkproof.adapters.log_sources import read_small
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.bootlog.response import Answer, judge_answer
+from sparkproof.bootlog.response import Answer
+from sparkproof.bootlog.response_rules import judge_answer
 from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.observations.exchange import Exchange

@@ -9,7 +9,8 @@ from tests.unit.bootlog.conftest import LOGS, ReadText, read_file
 
 from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot, same_version
 from sparkproof.bootlog.derive import derive, token_meaning
-from sparkproof.bootlog.response import judge_answer, parse_answers
+from sparkproof.bootlog.response import parse_answers
+from sparkproof.bootlog.response_rules import judge_answer
 from sparkproof.core.errors import FormatError
 from sparkproof.facts.book import rules
 
@@ -81,7 +82,7 @@ ANSWERS = {
     "answer-in-reasoning.json": "response/answer-in-reasoning",
     "answer-no-parser.json": "response/no-parser",
     "answer-sound.json": "",
-    "answer-stream.sse": "",
+    "answer-stream.sse": "response/cut-off",
 }
 
 
