@@ -32,7 +32,14 @@ from sparkproof.facts.gate_operators import GateOperator, gate_operators
 from sparkproof.selection.gates import settle_gates
 from sparkproof.selection.predict import predict, predict_attention
 from sparkproof.selection.request import Choices, GateAnswer
+from sparkproof.usecases.prove_guesses import (
+    check_guess,
+    doubt_attention,
+    doubt_layer,
+    has_attention,
+)
 from sparkproof.usecases.prove_roles import (
+    ATTENTION_KERNEL,
     check_architecture,
     check_kv_cache,
     draft_questions,
@@ -45,7 +52,6 @@ EVERY_MODEL = "model/every"
 LINEAR_ATTENTION = "model/linear-attention"
 VISION_ATTENTION = "model/vision-attention"
 PLAIN_LINEAR = "model/unquantized-linear"
-ATTENTION_KERNEL = "attention-kernel"
 RECURRENT_KERNEL = "recurrent-kernel"
 VISION_KERNEL = "vision-kernel"
 
@@ -135,9 +141,11 @@ class _Prover:
             self._arguments.quantization, self._look.profile, self._look.surface
         )
         yield from check_kv_cache(self._arguments, self._look.surface)
-        for item in self._look.effective:
-            yield self._layer(item)
-        yield self._attention(ATTENTION_KERNEL, self._choices)
+        layers = [self._layer(item) for item in self._look.effective]
+        yield from layers
+        yield from check_guess(self._look.profile, layers)
+        if has_attention(self._look.profile):
+            yield self._attention(ATTENTION_KERNEL, self._choices)
         yield from self._draft()
         classes = {item.effective.layer_class for item in self._look.effective}
         if LayerClass.LINEAR_ATTENTION in classes:
@@ -159,7 +167,8 @@ class _Prover:
         if layer.scheme is QuantScheme.UNKNOWN:
             why = item.doubt or "its scheme can't be told"
             return _without(layer, Verdict.INCONCLUSIVE, why)
-        return self._predicted(layer, self._choices)
+        proof = self._predicted(layer, self._choices)
+        return doubt_layer(proof, layer, self._look.profile)
 
     def _predicted(self, layer: LayerFormat, choices: Choices) -> LayerProof:
         prediction = predict(
@@ -185,7 +194,8 @@ class _Prover:
         )
         layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
         proof = self._judge(layer, prediction, prediction.implementation)
-        return msgspec.structs.replace(proof, subject=subject, scheme=prediction.scheme)
+        told = msgspec.structs.replace(proof, subject=subject, scheme=prediction.scheme)
+        return doubt_attention(told, self._look.profile, self._look.surface)
 
     def _draft(self) -> Iterator[LayerProof]:
         look = self._look
@@ -199,6 +209,7 @@ class _Prover:
                 yield self._attention(item.subject, item.choices)
             else:
                 proof = self._predicted(item.layer, item.choices)
+                proof = doubt_layer(proof, item.layer, look.profile)
                 yield msgspec.structs.replace(proof, subject=item.subject)
 
     def _always(self, subject: str, backend_id: str) -> LayerProof:

@@ -19,6 +19,7 @@ from sparkproof.usecases.prove_roles import (
     DRAFT_REFUSED,
     KV_CACHE,
     QUANTIZATION_FLAG,
+    follows,
 )
 from sparkproof.usecases.prove_summary import when
 
@@ -40,6 +41,7 @@ def find_in_branches(branches: Sequence[Branch], arguments: SelectionArgs) -> tu
         finding
         for branch in branches
         for layer in branch.layers
+        if not follows(layer, branch.layers)
         for finding in _layer(layer, branch)
     ]
     found += _half_forced(branches, arguments)
@@ -81,6 +83,8 @@ def _layer(layer: LayerProof, branch: Branch) -> Iterator[Finding]:
         yield _finding("select/quantization-replaced", Severity.WARNING, layer, layer.reason, ())
     elif layer.subject == ARCHITECTURE and layer.verdict is Verdict.INCONCLUSIVE:
         yield _finding(_STAND_IN, Severity.WARNING, layer, layer.reason, ())
+    elif layer.guess:
+        yield _finding("select/guessed", Severity.WARNING, layer, layer.guess, ())
     elif layer.verdict is Verdict.INCONCLUSIVE and not layer.deliveries:
         found = _finding("deliver/not-examined", Severity.WARNING, layer, layer.reason, ())
         yield msgspec.structs.replace(found, remedy=_ways_out(prediction))
@@ -130,6 +134,8 @@ _REMEDIES = {
     " that is delivered",
     "deliver/no-compiler": "put nvcc and ninja into the image, or force a delivered backend",
     "deliver/ptx-jit": "keep the driver's compute cache (CUDA_CACHE_PATH) on a volume",
+    "select/guessed": "boot it once and hold the log against this answer:"
+    " `sparkproof prove ... --log FILE`",
     "select/transformers-stand-in": "boot it once with --model-impl transformers, which says what"
     " is missing, or take a release that lists it",
     "deliver/compiled-at-first-use": "warm up before traffic and cap the compile jobs: MAX_JOBS=2",

@@ -28,7 +28,7 @@ from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
 from sparkproof.recipe.vllm_args import plain_size
 from sparkproof.usecases.fit_case import FitRequest, read_case
 from sparkproof.usecases.log import read_boots
-from sparkproof.usecases.prove_branch import ATTENTION_KERNEL
+from sparkproof.usecases.prove_roles import ATTENTION_KERNEL
 
 _LOGGED_CLASS = {"experts": "experts", ATTENTION_KERNEL: "attention"}
 _KV_NAMES = ("kv_available_gib", "kv_reserved_gib")

@@ -28,6 +28,7 @@ QUANTIZATION_FLAG = "quantization-flag"
 DRAFT_REFUSED = "drafter"
 DRAFT_EXPERTS = "draft-experts"
 DRAFT_ATTENTION = "draft-attention"
+ATTENTION_KERNEL = "attention-kernel"
 _CACHE_FLAG = "--kv-cache-dtype"
 _WITHOUT_MODEL = "vLLM refuses: a drafter with neither a method that brings its own nor a model"
 _REMEMBERED = {"removed", "plugin"}
@@ -95,6 +96,13 @@ def check_kv_cache(arguments: SelectionArgs, surface: ReleaseSurface) -> Iterato
             read_value(option, value, surface.field_of(option))
         except RefusedError:
             yield _told(KV_CACHE, Verdict.FAIL, f"vLLM refuses: {flag}: invalid choice: '{value}'")
+
+
+def follows(layer: LayerProof, layers: Sequence[LayerProof]) -> bool:
+    """Whether a refusal is only what another row's cause leads to: no backend has that cache."""
+    refused = any(item.subject == KV_CACHE and item.verdict is Verdict.FAIL for item in layers)
+    attention = layer.subject in (ATTENTION_KERNEL, DRAFT_ATTENTION)
+    return refused and attention and layer.verdict is Verdict.FAIL and not layer.deliveries
 
 
 def draft_questions(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sparkproof.core.results.proof import Branch, LayerProof
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.facts.backend import Speed
+from sparkproof.usecases.prove_roles import follows
 
 _EXPERTS = "experts"
 _TOLD = 2
@@ -102,7 +103,7 @@ def _trouble(branch: Branch) -> str:
 def _decisive(branch: Branch) -> Iterator[tuple[str, str]]:
     """(what stands in the way, layer class), delivery by delivery where there are some."""
     for layer in branch.layers:
-        if layer.verdict is not branch.verdict:
+        if layer.verdict is not branch.verdict or follows(layer, branch.layers):
             continue
         items = [item for item in layer.deliveries if item.verdict is layer.verdict]
         for item in items:

@@ -10,7 +10,7 @@ import pytest
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.core.field_report import DeviceClass
-from sparkproof.core.finding import Confidence
+from sparkproof.core.finding import Confidence, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.results.select import Fate, FlagChoice, LayerSelection, SelectResult
 from sparkproof.core.verdict import Verdict
@@ -145,6 +145,14 @@ def test_a_drafter_without_a_model_does_not_start(drafter: str) -> None:
     assert "select/drafter-refused" in {finding.rule for finding in report.findings}
 
 
+def test_a_cache_format_that_is_refused_is_told_once() -> None:
+    report = report_of(example("w4a4", "--kv-cache-dtype", "nope"))
+    errors = [item.rule for item in report.findings if item.severity is Severity.ERROR]
+    assert errors == ["select/cache-format-refused"]
+    assert "attention" not in report.summary
+    assert report.verdict is Verdict.FAIL
+
+
 def unknown_architecture(folder: Path, *args: str, **config: object) -> Report[SelectResult]:
     told = {"architectures": ["NoSuchForCausalLM"], "model_type": "none", "head_dim": 128}
     (folder / "config.json").write_text(json.dumps({**told, **config}), encoding="utf-8")
@@ -161,7 +169,8 @@ def test_transformers_may_stand_in_for_an_unknown_architecture(tmp_path: Path) -
 
 def test_code_of_the_checkpoint_may_stand_in_where_it_is_trusted(tmp_path: Path) -> None:
     own = {"AutoConfig": "configuration_no.NoConfig", "AutoModelForCausalLM": "modeling_no.No"}
-    (told,) = {f.message for f in unknown_architecture(tmp_path, auto_map=own).findings}
+    found = unknown_architecture(tmp_path, auto_map=own).findings
+    (told,) = {f.message for f in found if f.rule == "select/transformers-stand-in"}
     assert "own code (modeling_no.No), with --trust-remote-code" in told
     trusting = unknown_architecture(tmp_path, "--trust-remote-code", auto_map=own)
     assert any("(modeling_no.No), which may run" in f.message for f in trusting.findings)
