@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from sparkproof.bootlog.diagnosis import caches_prefixes, speculates
-from sparkproof.core.observations.boot_log import BootLog, Traffic
+from sparkproof.core.observations.boot_log import BootLog, Outcome, Traffic
 from sparkproof.core.results.log import Derived
 
 _GIB = 1 << 30
 _NON_TORCH_SUSPECT_GIB = 8.0
 _GRAPH_SUSPECT_GIB = -1.0
 _BUSY_INTERVALS = 6
+_STALLED_INTERVALS = 6
+_FAILED_REQUESTS = 5
+_SILENT_WAITS = 3
+NOT_WORKING = frozenset({"stalled", "failing", "worker-silent"})
+"""Names of what says that a server which is up does not work."""
 
 
 def derive(boot: BootLog) -> tuple[Derived, ...]:
     """Statements in the order of a reader's interest."""
-    found = [*_pool(boot), *_memory(boot), *_traffic(boot)]
-    return tuple(found)
+    return (*_trouble(boot), *_pool(boot), *_memory(boot), *_traffic(boot))
 
 
 def token_meaning(boot: BootLog) -> str:
@@ -31,6 +35,29 @@ def token_meaning(boot: BootLog) -> str:
         return ""
     rounding = 0.006 * length  # concurrency is printed with two decimals
     return "concurrency" if abs(tokens - concurrency * length) <= rounding else "blocks"
+
+
+def _trouble(boot: BootLog) -> list[Derived]:
+    """What a server that is up did not do when its log ended."""
+    found = []
+    traffic = boot.traffic
+    open_requests = f"{traffic.last_running} requests running and {traffic.last_waiting} waiting"
+    if boot.outcome is not Outcome.SERVING:
+        return []
+    if traffic.stalled_intervals >= _STALLED_INTERVALS:
+        text = f"its last {traffic.stalled_intervals} throughput lines show no token, with "
+        text += f"{open_requests}: a hang, or the prefill of a very long prompt"
+        found.append(Derived("stalled", text, suspicious=True, failing=True))
+    if traffic.failed_in_a_row >= _FAILED_REQUESTS:
+        text = f"its last {traffic.failed_in_a_row} requests for tokens were answered with 5xx"
+        found.append(Derived("failing", text, suspicious=True, failing=True))
+    if traffic.silent_waits >= _SILENT_WAITS:
+        text = f"its engine waited {traffic.silent_waits} times in vain for a worker"
+        text += f", with {open_requests}" if traffic.last_running else ""
+        text += ": a hang, unless no request was open" if not traffic.last_running else ": a hang"
+        failing = traffic.last_running > 0
+        found.append(Derived("worker-silent", text, suspicious=True, failing=failing))
+    return found
 
 
 def _pool(boot: BootLog) -> list[Derived]:

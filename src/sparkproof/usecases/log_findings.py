@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparkproof.bootlog.derive import NOT_WORKING
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.observations.boot_log import BootLog, Judgement, Outcome, WarningSeen
 from sparkproof.core.results.log import BootView, Cause, Derived
@@ -9,6 +10,10 @@ from sparkproof.core.text import shorten
 from sparkproof.core.verdict import Verdict
 
 _QUOTED_CHARS = 300
+_ASK_A_RUNNING_ONE = (
+    "sparkproof why http://HOST:PORT   # what the server answers now",
+    "py-spy dump --pid PID   # of the EngineCore process, twice",
+)
 _DOWN = (Outcome.FAILED, Outcome.DIED)
 
 
@@ -40,8 +45,15 @@ def _verdict(view: BootView) -> Verdict:
         return Verdict.FAIL if view.diagnosis.cause else Verdict.INCONCLUSIVE
     if view.diagnosis.troubled:
         return Verdict.INCONCLUSIVE
+    if failing(view):
+        return Verdict.INCONCLUSIVE
     whole = view.boot.outcome in (Outcome.SERVING, Outcome.STOPPED)
     return Verdict.PASS if whole else Verdict.INCONCLUSIVE
+
+
+def failing(view: BootView) -> Derived | None:
+    """The first thing by which a server that is up did not do its work, if any."""
+    return next((item for item in view.derived if item.failing), None)
 
 
 def describe_boot(view: BootView) -> str:
@@ -57,6 +69,9 @@ def describe_boot(view: BootView) -> str:
         return f"{name} {_what(boot)}: {kind}, the cause can't be told from this log"
     if boot.outcome is Outcome.UNFINISHED:
         return f"{name}: the log ends in phase {boot.reached.value}, without an error"
+    trouble = failing(view)
+    if trouble:
+        return f"{name} is up, but {trouble.text}"
     verb = "is serving" if boot.outcome is Outcome.SERVING else "served and was stopped"
     return f"{name} {verb}; {boot.fact_count} facts read"
 
@@ -79,6 +94,8 @@ def next_steps(view: BootView) -> tuple[str, ...]:
     if diagnosis.troubled:
         known = (f"sparkproof explain {diagnosis.kinds[0].signature}",) if diagnosis.kinds else ()
         return (*known, *(f"keep {item}" for item in diagnosis.keep[:3]))
+    if failing(view):
+        return _ASK_A_RUNNING_ONE
     return ()
 
 
@@ -129,7 +146,8 @@ def _no_cause(view: BootView, where: str) -> Finding:
 
 
 def _number_finding(item: Derived) -> Finding:
-    return Finding("log/suspicious", Severity.WARNING, Confidence.INFERRED, item.text, item.name)
+    rule = "log/not-working" if item.name in NOT_WORKING else "log/suspicious"
+    return Finding(rule, Severity.WARNING, Confidence.INFERRED, item.text, item.name)
 
 
 def _warning_finding(warning: WarningSeen, where: str) -> Finding:

@@ -190,6 +190,10 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         last_acceptance_length: tokens a step, bonus token included; -1 if never.
         last_generation_line: the last line that states a throughput above 0; 0 if none does.
         last_answer_line: the last request that was answered well; 0 if none was.
+        last_running, last_waiting: requests, by the last such line.
+        failed_in_a_row: the last requests for tokens, all answered with 5xx.
+        stalled_intervals: the last such lines, all without a token while requests ran.
+        silent_waits: how often the engine waited in vain for a worker since it last worked.
     """
 
     intervals: int = 0
@@ -206,6 +210,11 @@ class Traffic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     responses_failed: int = 0
     last_generation_line: int = 0
     last_answer_line: int = 0
+    last_running: int = 0
+    last_waiting: int = 0
+    failed_in_a_row: int = 0
+    stalled_intervals: int = 0
+    silent_waits: int = 0
 
 
 class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

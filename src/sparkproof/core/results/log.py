@@ -60,11 +60,16 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Derived(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement that follows from printed numbers."""
+    """A statement that follows from printed numbers.
+
+    Attributes:
+        failing: by it the server did not do its work when the log ended, whatever the reason.
+    """
 
     name: str
     text: str
     suspicious: bool = False
+    failing: bool = False
 
 
 class BootView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

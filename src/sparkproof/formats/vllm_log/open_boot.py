@@ -60,12 +60,14 @@ class OpenBoot:
         if status in (b"2", b"3"):
             self.responses[0] += 1
             if b'"POST ' in raw:
-                self._boot.traffic.answered_at = number
+                self._boot.traffic.answered(number)
             if not self._served:
                 self._served = self._ended = True
                 self.add(raw, ACCESS, number)
         elif status in (b"4", b"5"):
             self.responses[1 if status == b"4" else 2] += 1
+            if status == b"5" and b'"POST ' in raw:
+                self._boot.traffic.failed()
 
     def turns(self, raw: bytes, interest: Interest) -> bool:
         """Whether this line begins another boot; notes what begins or ends this one."""
@@ -187,6 +189,9 @@ class OpenBoot:
             boot.whole = True
         elif event == "ready":
             boot.ready = True
+            boot.traffic.begin()
+        elif event == "silent":
+            boot.traffic.silent(number)
         elif event == "shutdown":
             boot.shutdown = True
         elif event == "failed" and not boot.shutdown:
