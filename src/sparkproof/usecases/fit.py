@@ -25,6 +25,7 @@ from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_answers import Pool, compare_flags, solve_knobs
 from sparkproof.usecases.fit_case import CPU, FitCase, FitRequest, fit_request, read_case
 from sparkproof.usecases.fit_inputs import CheckpointFiles, weights_of
+from sparkproof.usecases.fit_items import find_large_items
 
 __all__ = ["FitRequest", "fit", "fit_request"]
 
@@ -52,7 +53,8 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     low, high = (None, None) if stated else _ends(shape, memory, origin)
     residence = _residence(case, memory)
     judged = judge_memory(_situation(case, shape, plan, memory, residence))
-    findings = (*case.refused, *judged)
+    large, untold = find_large_items(case, plan.batched_tokens)
+    findings = (*case.refused, *large, *judged)
     result = FitResult(
         checkpoint=case.files.name,
         architecture=case.layout.architecture or case.layout.model_type,
@@ -82,7 +84,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
         verdict=_verdict(findings, neighbour),
         summary=_summary(plan, origin),
         findings=findings,
-        unknowns=(*case.unknowns, *unknowns, *_unmeasured(case, origin)),
+        unknowns=(*case.unknowns, *unknowns, *untold, *_unmeasured(case, origin)),
         next_steps=_next_steps(case, memory),
     )
 

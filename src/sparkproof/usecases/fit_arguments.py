@@ -11,6 +11,7 @@ from sparkproof.adapters.files import is_there
 from sparkproof.core.finding import Finding
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.serve_args import ServeArgs
+from sparkproof.core.serve_line import ServeLine
 from sparkproof.facts.serve_flags import serve_flags
 from sparkproof.facts.surfaces import surface_of_release
 from sparkproof.recipe.vllm_args import parse_serve_args, take_serve_args
@@ -27,11 +28,13 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         basis: whose reading of them it is.
         refused: what the release's parser has against them.
+        line: as the release's parser took it; None where our table stood in.
     """
 
     args: ServeArgs
     basis: str
     refused: tuple[Finding, ...] = ()
+    line: ServeLine | None = None
 
 
 def read_arguments(argv: Sequence[str], surface: ReleaseSurface | None, version: str) -> Arguments:
@@ -50,7 +53,7 @@ def read_arguments(argv: Sequence[str], surface: ReleaseSurface | None, version:
         return Arguments(parse_serve_args(argv), basis)
     line = parse_serve_line(surface, (_MODEL, *argv))
     basis = f"the parser of vLLM {surface.version}"
-    return Arguments(take_serve_args(line), basis, find_refused_arguments(surface, argv))
+    return Arguments(take_serve_args(line), basis, find_refused_arguments(surface, argv), line)
 
 
 def find_parser(version: str, artifact: str) -> ReleaseSurface | None:

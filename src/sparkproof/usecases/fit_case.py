@@ -17,6 +17,7 @@ from sparkproof.core.finding import Finding
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.observations.state_layout import StateLayout
 from sparkproof.core.serve_args import ServeArgs
+from sparkproof.core.serve_line import ServeLine
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.book import find_device
 from sparkproof.facts.memory_book import (
@@ -90,6 +91,7 @@ class FitCase(msgspec.Struct, frozen=True):
         running: servers seen on this box, where it is the one that is asked about.
         basis: whose reading of the arguments it is.
         refused: what the release's parser has against them, unless the caller tells it.
+        line: the arguments as the release's parser took them; None where there is none.
     """
 
     request: FitRequest
@@ -107,6 +109,7 @@ class FitCase(msgspec.Struct, frozen=True):
     running: tuple[str, ...] = ()
     basis: str = ""
     refused: tuple[Finding, ...] = ()
+    line: ServeLine | None = None
 
     def shape(self, args: ServeArgs | None = None, *, newer: bool = False) -> KvShape:
         """The pool's cut, by the older or the newer neighbour's rules."""
@@ -143,7 +146,7 @@ def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitC
     return FitCase(
         request, args, layout, draft_layout, files, drafter, choice, device, unified, total,
         available, tuple(unknowns), () if available is None or request.meminfo else find_servers(),
-        taken.basis, taken.refused if request.surface is None else (),
+        taken.basis, taken.refused if request.surface is None else (), taken.line,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from sparkproof.core.results.proof import Memory
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.memory.item_budget import ITEMS
 from sparkproof.upgrade.view import FLAG_REFUSED
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint
 from sparkproof.usecases.fit import fit
@@ -36,6 +37,7 @@ _OF_FLAGS = frozenset(
     for slug in (
         "batched-tokens",
         "discrete-utilization",
+        "item-above-batch",
         "no-draft-head",
         "pins-clash",
         "share-beside-pin",
@@ -135,11 +137,17 @@ def _of_flags(request: FitRequest, files: CheckpointFiles, why: UsageError) -> F
     kept = tuple(item for item in report.findings if item.rule in _OF_FLAGS)
     errors = [item for item in kept if item.severity is Severity.ERROR]
     fitted = _unplanned(why, _HINT)
+    items = tuple(item for item in report.unknowns if item.topic == ITEMS)
     if errors:
         fitted = msgspec.structs.replace(
             fitted, criterion=Criterion(FIT, Verdict.FAIL, errors[0].message)
         )
-    return msgspec.structs.replace(fitted, findings=kept, sequences=_sequences(report))
+    return msgspec.structs.replace(
+        fitted,
+        findings=kept,
+        unknowns=(*fitted.unknowns, *items),
+        sequences=_sequences(report),
+    )
 
 
 def _unplanned(error: SparkproofError, hint: str = "") -> Fitted:

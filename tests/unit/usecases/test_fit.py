@@ -87,6 +87,16 @@ def test_an_estimate_for_a_device_that_was_not_measured_says_so() -> None:
     assert not ask(device="h200", weights_gib=21.96, rest_gib=2.0).unknowns
 
 
+def test_a_video_that_no_batch_takes_in_fails_the_plan() -> None:
+    gemma = {"checkpoint": str(CONFIGS / "gemma-4-26b-a4b.json"), "version": "0.20.0"}
+    flags = ("--max-model-len", "8192")
+    refused = ask(**gemma, argv=flags, kv_gib=20.0)
+    assert refused.verdict is Verdict.FAIL
+    assert "memory/item-above-batch" in fired(refused)
+    enough = ask(**gemma, argv=(*flags, "--max-num-batched-tokens", "2496"), kv_gib=20.0)
+    assert enough.verdict is Verdict.PASS
+
+
 def test_the_phases_are_drawn() -> None:
     text = plain_text(render_fit(answer(ask(weights_gib=21.96, jobs=8))))
     assert "kernels compile" in text

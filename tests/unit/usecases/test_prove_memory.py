@@ -181,3 +181,13 @@ def test_a_tag_that_moves_is_pinned(reference: str, told: str) -> None:
 def test_no_tag_of_a_wheel_moves() -> None:
     wheel = Subject(kind=RefKind.WHEEL, ref="vllm==0.33.0", identity="sha256:1")
     assert find_moving_tag("vllm==0.33.0", wheel) == ()
+
+
+def test_a_video_that_no_batch_takes_in_fails_a_proof_without_weights() -> None:
+    gemma = str(Path(__file__).parents[2] / "data" / "memory" / "configs" / "gemma-4-31b.json")
+    surface, args = load_surface("0.33.0"), ("--max-model-len", "8192")
+    read, one = read_from(gemma, offline=True), Deployment(checkpoint=gemma, args=args)
+    fitted = find_fit(one, read, surface, selection_args(surface, args))
+    assert fitted.criterion.verdict is Verdict.FAIL
+    assert fitted.refusal is not None
+    assert fitted.refusal.rule == "memory/item-above-batch"
