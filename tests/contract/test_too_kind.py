@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from tests.contract.images import OFFLINE, base_entries, script
 
+from sparkproof.core.capability import Arch
 from sparkproof.core.errors import FormatError
 from sparkproof.core.verdict import Verdict
 from sparkproof.testing.artifacts import sdist_bytes, wheel_filename, wheel_files, zip_bytes
-from sparkproof.testing.device_code import container, library
+from sparkproof.testing.device_code import container, cubin, library
 from sparkproof.testing.images import ImageFolder
 from sparkproof.usecases.checkpoint_reading import read_from
 from sparkproof.usecases.wheel import look_at_wheel
@@ -64,6 +65,54 @@ def test_a_vllm_without_kernels(tmp_path: Path) -> None:
     report = look_at_wheel(str(written(tmp_path, files)))
     assert report.verdict is Verdict.INCONCLUSIVE
     assert report.criteria[1].reason == "holds no kernels, where vLLM has some"
+
+
+@pytest.mark.parametrize("archs_only", [False, True])
+def test_a_folder_without_anything(tmp_path: Path, archs_only: bool) -> None:
+    report = look_at_wheel(f"tree:{tmp_path}", archs_only=archs_only)
+    assert report.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_folder_of_wheels_names_them(tmp_path: Path) -> None:
+    path = written(tmp_path, FILES)
+    report = look_at_wheel(str(tmp_path))
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "holds 1 wheel" in report.summary
+    assert report.next_steps == (f"sparkproof wheel {path}",)
+
+
+def test_a_built_package_without_kernels(tmp_path: Path) -> None:
+    path = tmp_path / wheel_filename("plain", "1.0")
+    path.write_bytes(zip_bytes(wheel_files("plain", "1.0", {"plain/a.py": b"a = 1\n"})))
+    assert look_at_wheel(str(path)).verdict is Verdict.INCONCLUSIVE
+
+
+def test_loose_code_for_other_devices_alone(tmp_path: Path) -> None:
+    code = cubin(Arch.parse("sm_100a"), ["_Z3foov"])
+    files = {"flashinfer_cubin/cubins/a.cubin": code}
+    path = tmp_path / wheel_filename("flashinfer-cubin", "1.0", tag="py3-none-any")
+    path.write_bytes(zip_bytes(wheel_files("flashinfer-cubin", "1.0", files)))
+    report = look_at_wheel(str(path))
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert [item.rule for item in report.findings] == ["deliver/nothing-prebuilt"]
+
+
+@pytest.mark.parametrize(
+    ("device", "platform", "verdict"),
+    [
+        ("gb10", "", Verdict.PASS),
+        ("gb10", "x86_64", Verdict.FAIL),
+        ("h200", "", Verdict.PASS),
+        ("h200", "riscv64", Verdict.FAIL),
+    ],
+)
+def test_a_wheel_for_another_cpu(
+    tmp_path: Path, device: str, platform: str, verdict: Verdict
+) -> None:
+    path = written(tmp_path, FILES)
+    report = look_at_wheel(str(path), device=device, platform=platform)
+    assert report.verdict is verdict
+    assert ("the box is" in report.summary) is (verdict is Verdict.FAIL)
 
 
 def test_a_package_that_needs_none(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def judge_device_code(
     device: ComputeCapability,
     *,
     if_empty: str = "",
+    compiled: bool = False,
 ) -> tuple[Criterion, ...]:
     """One criterion for whether all could be read, one for whether anything runs, one a family.
 
@@ -29,11 +30,13 @@ def judge_device_code(
 
     Args:
         if_empty: why there should be kernels, for an artifact that can't pass without any.
+        compiled: the package compiles at run time what it does not bring.
     """
-    shipped_by_path = not any(library.containers for library in code.libraries)
+    by_path = not any(library.containers for library in code.libraries)
+    if_none = Verdict.SKIPPED if compiled else Verdict.INCONCLUSIVE
     return (
         _readable(code),
-        _anything(routes, device, optional=shipped_by_path, if_empty=if_empty),
+        _anything(routes, device, if_none if by_path else Verdict.FAIL, if_empty),
         *_families(routes, device),
     )
 
@@ -53,9 +56,9 @@ def _readable(code: DeviceCode) -> Criterion:
 
 
 def _anything(
-    routes: Sequence[FamilyRoute], device: ComputeCapability, *, optional: bool, if_empty: str
+    routes: Sequence[FamilyRoute], device: ComputeCapability, if_none: Verdict, if_empty: str
 ) -> Criterion:
-    """Loose files alone are optional: their package compiles what it does not find."""
+    """`if_none`: loose files alone tell nothing of what their user does without them."""
     name = "devicecode/loads"
     total = sum(count.kernels for route in routes for count in route.counts)
     if not total and if_empty:
@@ -65,8 +68,7 @@ def _anything(
     working = sum(route.kernels for route in routes)
     if working:
         return Criterion(name, Verdict.PASS, f"{working} of {total} kernels run on {device}")
-    verdict = Verdict.SKIPPED if optional else Verdict.FAIL
-    return Criterion(name, verdict, f"none of {total} kernels runs on {device}")
+    return Criterion(name, if_none, f"none of {total} kernels runs on {device}")
 
 
 def _families(routes: Sequence[FamilyRoute], device: ComputeCapability) -> Iterator[Criterion]:

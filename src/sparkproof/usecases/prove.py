@@ -32,6 +32,7 @@ from sparkproof.usecases.code_reading import BUILT, UNBUILT
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.keep import keep
 from sparkproof.usecases.looking import Seen, see_artifact
+from sparkproof.usecases.other_platform import find_other_platform
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_arguments import (
     as_criterion,
@@ -46,7 +47,6 @@ from sparkproof.usecases.prove_summary import criteria_of, passes_with, summariz
 from sparkproof.usecases.prove_surroundings import (
     find_ignored_variables,
     find_moving_tag,
-    find_other_platform,
     find_sampler,
     find_unread_release,
 )
@@ -139,7 +139,7 @@ def _report(
     branches = prove_branches(look, deployment.box, arguments)
     in_branches = find_in_branches(branches, arguments)
     refused = (
-        *find_other_platform(subjects[0], deployment.box),
+        *find_other_platform(subjects[0], deployment.box.platform),
         *find_refused_arguments(look.surface, deployment.args, in_branches),
     )
     reported = find_reports(look, branches, arguments, device.device_class)

@@ -1,4 +1,4 @@
-"""Findings about what stands around the kernels: platform, environment, sampler, facts. Pure."""
+"""Findings about what stands around the kernels: tag, environment, sampler, facts. Pure."""
 
 from __future__ import annotations
 
@@ -21,24 +21,6 @@ from sparkproof.usecases.prove_branch import TOOLS, Look
 
 _PIN = "pin "
 """Before the digest among the notes of an image's subject."""
-
-
-def find_other_platform(subject: Subject, box: Box) -> tuple[Finding, ...]:
-    """The artifact's platform tag, where pip on the box would not take it."""
-    platforms = {tag.rpartition("-")[2] for tag in subject.tags}
-    fits = not platforms or any(p == "any" or p.endswith(f"_{box.platform}") for p in platforms)
-    if fits:
-        return ()
-    return (
-        Finding(
-            rule="deliver/other-platform",
-            severity=Severity.ERROR,
-            confidence=Confidence.SHOWN,
-            message=f"built for {', '.join(sorted(platforms))}, the box is {box.platform}",
-            subject=subject.title,
-            remedy=f"name the requirement (--artifact vllm=={subject.version}) instead of a file",
-        ),
-    )
 
 
 def find_moving_tag(reference: str, subject: Subject) -> tuple[Finding, ...]:

@@ -32,6 +32,7 @@ from sparkproof.facts.schema import Hardware
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.flag_choices import try_flags
 from sparkproof.usecases.looking import Seen
+from sparkproof.usecases.other_platform import find_other_platform
 from sparkproof.usecases.outcomes import outcome_of
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_arguments import (
@@ -116,7 +117,10 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     look = seen.look_at(profile, deployment.env)
     branches = prove_branches(look, deployment.box, arguments)
     in_branches = find_in_branches(branches, arguments)
-    refused = find_refused_arguments(look.surface, deployment.args, in_branches)
+    refused = (
+        *find_other_platform(subject, deployment.box.platform),
+        *find_refused_arguments(look.surface, deployment.args, in_branches),
+    )
     selection = Selection(
         name=_name(deployment, profile.name),
         architectures=profile.architectures,

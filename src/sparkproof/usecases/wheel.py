@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.device_code import CodeKind, DeviceCode, Entry, Library
-from sparkproof.core.ports import Artifact, Progress
+from sparkproof.core.ports import Artifact, Member, Progress
+from sparkproof.core.refs import RefKind
 from sparkproof.core.report import Report
 from sparkproof.core.results.wheel import LibraryRow, LooseRow, WheelResult
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.core.units import plural
+from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.devicecode.jit import find_jit_parts
 from sparkproof.devicecode.judge import find_problems, judge_device_code
 from sparkproof.devicecode.routes import route_families
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
+from sparkproof.formats.device_scan import TOPIC
 from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.other_platform import cpu_of, find_other_platform
+from sparkproof.usecases.prove_arguments import as_criterion
 
 _VLLM = "vllm/"
+_WHEEL, _ANY = ".whl", "-any"
+_USUAL = "aarch64"
+"""CPU of a box of which nothing is said: this program is about the DGX Spark."""
+_SHOWN = 3
+_CUDA_13 = ".so.13"
 _CUDA_PREFIXES = ("libcudart", "libcublas", "libnvrtc", "libcuda.")
 
 
@@ -32,7 +45,8 @@ def look_at_wheel(
     *,
     device: str = "gb10",
     archs_only: bool = False,
-    target: Target | None = None,
+    platform: str = "",
+    python: str = "3.12",
     cache: ArtifactCache | None = None,
     offline: bool = False,
     progress: Progress | None = None,
@@ -42,11 +56,14 @@ def look_at_wheel(
     Args:
         device: whose routes are judged.
         archs_only: list architectures from entry headers alone; nothing is judged.
+        platform: CPU of the box; "" for that of the device, where its kind has but one.
+        python: on the box.
 
     Raises:
         UsageError, UnreachableError, FormatError: as they say.
     """
     hardware = find_device(device)
+    target = Target(platform=platform or cpu_of(hardware) or _USUAL, python=python)
     subject, artifact = open_artifact(
         reference, target, cache=cache, offline=offline, progress=progress, whole=True
     )
@@ -55,10 +72,50 @@ def look_at_wheel(
         result = describe_code(artifact, code, None if archs_only else hardware)
     finally:
         artifact.close()
+    looked = _Looked(subject, code, result, artifact.members())
     if archs_only:
-        return _listed(subject, code, result)
-    vllm = any(member.path.startswith(_VLLM) for member in artifact.members())
-    return _judged(subject, code, result, hardware, "where vLLM has some" if vllm else "")
+        return _listed(looked)
+    return _judged(looked, hardware, find_other_platform(subject, platform or cpu_of(hardware)))
+
+
+class _Looked(NamedTuple):
+    """What was seen of one artifact."""
+
+    subject: Subject
+    code: DeviceCode
+    result: WheelResult
+    members: Sequence[Member]
+
+    @property
+    def if_empty(self) -> str:
+        """Why an artifact without kernels tells nothing; "" for one that says it has none."""
+        if any(member.path.startswith(_VLLM) for member in self.members):
+            return "where vLLM has some"
+        pure = self.subject.tags and all(tag.endswith(_ANY) for tag in self.subject.tags)
+        return "" if pure or self.compiles else "so there is nothing to judge"
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it compiles at run time what it does not bring."""
+        return any(part.tools for part in self.result.compiled_at_run_time)
+
+    @property
+    def wheels(self) -> tuple[str, ...]:
+        """Wheels that lie in a folder that holds nothing else, as they are typed."""
+        found = [member.path for member in self.members if member.path.endswith(_WHEEL)]
+        if self.subject.kind is not RefKind.TREE or self.code.libraries or self.code.loose:
+            return ()
+        folder = self.subject.ref.removeprefix("tree:").rstrip("/")
+        return tuple(f"{folder}/{path}" for path in sorted(found))
+
+    @property
+    def unknowns(self) -> tuple[Unknown, ...]:
+        """What could not be read, and wheels in a folder, which are not looked into."""
+        if not self.wheels:
+            return self.code.unknowns
+        why = f"holds {plural(len(self.wheels), 'wheel')}, and none of them was opened"
+        told = Unknown(self.subject.ref, why, topic=TOPIC, hint="name one of them")
+        return (*self.code.unknowns, told)
 
 
 def describe_code(artifact: Artifact, code: DeviceCode, hardware: Hardware | None) -> WheelResult:
@@ -112,36 +169,51 @@ def _loose_rows(code: DeviceCode) -> tuple[LooseRow, ...]:
     return tuple(LooseRow(folder, arch, n) for (folder, arch), n in sorted(counted.items()))
 
 
-def _listed(subject: Subject, code: DeviceCode, result: WheelResult) -> Report[WheelResult]:
+def _listed(looked: _Looked) -> Report[WheelResult]:
+    subject, result = looked.subject, looked.result
     found = sorted(
         {arch for row in result.libraries for arch in row.archs}
         | {row.arch for row in result.loose}
     )
-    verdict = Verdict.INCONCLUSIVE if code.unknowns else Verdict.PASS
+    nothing = not found and looked.if_empty
+    verdict = Verdict.INCONCLUSIVE if looked.unknowns or nothing else Verdict.PASS
     return make_report(
         "wheel",
         result,
         verdict=verdict,
         summary=f"{subject.title}: {', '.join(found) or 'no device code'}",
         subjects=(subject,),
-        unknowns=code.unknowns,
+        unknowns=looked.unknowns,
+        next_steps=_next(looked, verdict),
     )
 
 
 def _judged(
-    subject: Subject, code: DeviceCode, result: WheelResult, hardware: Hardware, if_empty: str
+    looked: _Looked, hardware: Hardware, elsewhere: tuple[Finding, ...]
 ) -> Report[WheelResult]:
-    criteria = judge_device_code(code, result.families, hardware.capability, if_empty=if_empty)
+    """`elsewhere`: that it is built for another CPU than the box has."""
+    subject, code, result = looked.subject, looked.code, looked.result
+    criteria = (
+        *map(as_criterion, elsewhere),
+        *judge_device_code(
+            code,
+            result.families,
+            hardware.capability,
+            if_empty=looked.if_empty,
+            compiled=looked.compiles,
+        ),
+    )
     found = (f for f in find_problems(result.families) if f.severity is not Severity.INFO)
-    findings = tuple(sorted(found, key=lambda f: f.severity is not Severity.ERROR))
+    findings = tuple(sorted((*elsewhere, *found), key=lambda f: f.severity is not Severity.ERROR))
     verdict = fold(item.verdict for item in criteria)
     total = sum(count.kernels for route in result.families for count in route.counts)
     working = sum(route.kernels for route in result.families)
     summary = f"{working:,} of {plural(total, 'kernel')} run on {hardware.title}"
     if not total:
-        summary = code.unknowns[0].why if code.unknowns else "holds no kernels"
-    compiles = any(part.tools for part in result.compiled_at_run_time)
-    if total and not working and not compiles and verdict is Verdict.PASS:
+        summary = looked.unknowns[0].why if looked.unknowns else "holds no kernels"
+    if elsewhere:
+        summary = elsewhere[0].message
+    if total and not working and not looked.compiles and verdict is Verdict.INCONCLUSIVE:
         findings = (_nothing_prebuilt(total, hardware), *findings)
     return make_report(
         "wheel",
@@ -151,8 +223,8 @@ def _judged(
         subjects=(subject,),
         criteria=criteria,
         findings=findings,
-        unknowns=code.unknowns,
-        next_steps=_next(result, verdict),
+        unknowns=looked.unknowns,
+        next_steps=() if elsewhere else _next(looked, verdict),
         facts=(f"hardware/{hardware.id}", "arch_suffixes", "opcodes"),
     )
 
@@ -169,7 +241,11 @@ def _nothing_prebuilt(total: int, hardware: Hardware) -> Finding:
     )
 
 
-def _next(result: WheelResult, verdict: Verdict) -> tuple[str, ...]:
-    if verdict is Verdict.FAIL and any("12" in name for name in result.cuda):
+def _next(looked: _Looked, verdict: Verdict) -> tuple[str, ...]:
+    if looked.wheels:
+        return tuple(f"sparkproof wheel {shlex.quote(path)}" for path in looked.wheels[-_SHOWN:])
+    cuda = looked.result.cuda
+    newer = any(_CUDA_13 in name for name in cuda)
+    if verdict is Verdict.FAIL and not newer and any("12" in name for name in cuda):
         return ("look for a build of the CUDA 13 line: only there can family code serve 12.1",)
     return ()

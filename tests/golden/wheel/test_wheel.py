@@ -30,7 +30,7 @@ CASES = [
     Case("vllm-0.19.1", 1, "vllm==0.19.1"),
     Case("sgl-kernel", 1, "sgl-kernel==0.3.21"),
     Case("bitsandbytes", 0, "bitsandbytes==0.50.2"),
-    Case("flashinfer-cubin", 0, "flashinfer-cubin==0.6.13"),
+    Case("flashinfer-cubin", 3, "flashinfer-cubin==0.6.13"),
     Case("flashinfer-python", 0, "flashinfer-python==0.7.2.post1"),
 ]
 

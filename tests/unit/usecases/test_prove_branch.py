@@ -28,13 +28,13 @@ from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.release.surface import read_surface
 from sparkproof.testing.artifacts import MemoryArtifact
 from sparkproof.testing.small_vllm import CUDA_12, CUDA_13, small_vllm
+from sparkproof.usecases.other_platform import find_other_platform
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_summary import criteria_of, summarize
 from sparkproof.usecases.prove_surroundings import (
     find_ignored_variables,
-    find_other_platform,
     find_sampler,
     find_unread_release,
 )
@@ -349,7 +349,7 @@ def test_the_platform_of_a_wheel(tag: str, platform: str, fits: bool) -> None:
     subject = Subject(
         kind=RefKind.WHEEL, ref="x.whl", identity="sha256:0", name="vllm", version="1", tags=(tag,)
     )
-    found = find_other_platform(subject, Box(platform=platform))
+    found = find_other_platform(subject, platform)
     assert (found == ()) is fits
 
 

@@ -11,7 +11,7 @@ from sparkproof.cli.options import device_option, offline_option, output_options
 @click.argument("ref")
 @device_option
 @click.option("--archs", is_flag=True, help="List architectures only: quicker, nothing judged.")
-@click.option("--platform", default="aarch64", show_default=True, help="CPU of the box.")
+@click.option("--platform", default="", help="CPU of the box; default: the device's, or aarch64.")
 @click.option("--python", default="3.12", show_default=True, help="Python on the box.")
 @offline_option
 @output_options
@@ -32,7 +32,6 @@ def command(
     """
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
-    from sparkproof.core.target import Target  # noqa: PLC0415
     from sparkproof.render.wheel_text import render_wheel  # noqa: PLC0415
     from sparkproof.usecases.wheel import look_at_wheel  # noqa: PLC0415
 
@@ -40,7 +39,8 @@ def command(
         ref,
         device=device,
         archs_only=archs,
-        target=Target(platform=platform, python=python),
+        platform=platform,
+        python=python,
         offline=offline,
         progress=make_progress(quiet=as_json),
     )
