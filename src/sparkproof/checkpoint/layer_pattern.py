@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from sparkproof.core.errors import FormatError
 from sparkproof.facts.memory_book import LayoutBook, StateFields, layout_book
 from sparkproof.formats.json_object import Fields
 
@@ -19,6 +20,16 @@ class Part(Enum):
     RECURRENT = "recurrent"
     BOTH = "both"
     NONE = "none"
+
+
+_SPELLED = {
+    Part.FULL: "full_attention",
+    Part.SLIDING: "sliding_attention",
+    Part.CHUNKED: "chunked_attention",
+    Part.RECURRENT: "recurrent",
+    Part.BOTH: "hybrid",
+    Part.NONE: "none",
+}
 
 
 def layer_parts(text: Fields, model_type: str, layers: int) -> list[Part]:
@@ -51,6 +62,23 @@ def _named_parts(text: Fields) -> list[Part]:
         numbers = text.integers("attn_type_list")
         return [_part(text, "attn_type_list", str(number)) for number in numbers]
     return []
+
+
+def recurrent_pattern(text: Fields, model_type: str, layers: int) -> tuple[tuple[str, ...], bool]:
+    """A name a layer, as configs spell them, where some layers are recurrent.
+
+    Returns:
+        The names, empty where no layer is or the pattern can't be read; and whether layers
+        have nothing beside their state.
+    """
+    states = layout_book().fields_of(model_type)
+    try:
+        parts = layer_parts(text, model_type, layers)
+    except FormatError:
+        return (), False
+    if not {Part.RECURRENT, Part.BOTH} & set(parts):
+        return (), False
+    return tuple(_SPELLED[part] for part in parts), states is not None and states.alone
 
 
 def part_named(name: str) -> Part | None:

@@ -26,6 +26,7 @@ _OF_PART = {
     LayerPart.BOTH: frozenset({On.ATTENTION, On.LINEAR}),
 }
 _FEEDS = {"-": On.MLP, "mlp": On.MLP, "E": On.MOE, "moe": On.MOE}
+_FED = frozenset({On.MLP, On.MOE})
 _TYPE_WORDS = (
     ("linear", On.LINEAR),
     ("mamba", On.LINEAR),
@@ -99,11 +100,13 @@ class Layout(msgspec.Struct, frozen=True):
     Attributes:
         family: id ("" where the architecture is not in the book).
         counted: the number of layers is known; otherwise `PROBED_LAYERS` stand for them.
+        guess: why the modules have usual names, which nobody looked up ("" where they are known).
     """
 
     modules: tuple[Module, ...]
     family: str
     counted: bool
+    guess: str = ""
     unknowns: tuple[Unknown, ...] = ()
 
 
@@ -120,7 +123,8 @@ def lay_out(config: ModelConfig, hints: Iterable[str]) -> Layout:
     kinds = _layer_kinds(config, unknowns)
     if family is None:
         unknowns.append(_no_family(config))
-        return _usual(config, kinds, _hinted(hints), unknowns)
+        found = _usual(config, kinds, _hinted(hints, config), unknowns)
+        return msgspec.structs.replace(found, guess=unknowns[-1].why)
     body = family.body(config.architectures, nested=config.nested)
     if not kinds:
         unknowns.append(Unknown(config.where, "num_hidden_layers is not declared", TOPIC))
@@ -158,9 +162,11 @@ def _outside(config: ModelConfig) -> frozenset[On]:
     return frozenset(found)
 
 
-def _hinted(hints: Iterable[str]) -> frozenset[On]:
+def _hinted(hints: Iterable[str], config: ModelConfig) -> frozenset[On]:
     text = "\n".join(hints).lower()
     found = {kind for kind, words in _HINTS.items() if any(word in text for word in words)}
+    if config.num_experts:
+        found.add(On.MOE)
     if On.MOE not in found:
         found.add(On.MLP)
     return frozenset(found | {On.ATTENTION, On.LAYER, On.TOP})
@@ -190,7 +196,8 @@ def _layer_kinds(config: ModelConfig, unknowns: list[Unknown]) -> list[frozenset
                 TOPIC,
             )
         )
-    return [_one_layer(config, at, unknowns) for at in range(count)]
+    apart = config.feedless or any(_kinds_named(t.lower()) & _FED for t in config.layer_types)
+    return [_one_layer(config, at, unknowns, apart=apart) for at in range(count)]
 
 
 def _one_letter(config: ModelConfig, at: int, unknowns: list[Unknown]) -> frozenset[On]:
@@ -215,7 +222,10 @@ def _kinds_named(name: str) -> frozenset[On]:
     return frozenset({_FEEDS[name]}) if name in _FEEDS else frozenset()
 
 
-def _one_layer(config: ModelConfig, at: int, unknowns: list[Unknown]) -> frozenset[On]:
+def _one_layer(
+    config: ModelConfig, at: int, unknowns: list[Unknown], *, apart: bool
+) -> frozenset[On]:
+    """`apart`: an MLP or experts are a layer of their own, so that no other has them."""
     feed = On.MOE if _is_sparse(config, at) else On.MLP
     if at >= len(config.layer_types):
         interval = config.full_attention_interval
@@ -230,17 +240,11 @@ def _one_layer(config: ModelConfig, at: int, unknowns: list[Unknown]) -> frozens
             Unknown(f"{config.where}: layer_types", f"layer {at} is of kind {stated[:40]!r}", TOPIC)
         )
         return frozenset({feed, On.LAYER})
-    alone = kinds <= {On.MOE, On.MLP} or stated in ("mamba", "attention")
-    return kinds | ({On.LAYER} if alone else {feed, On.LAYER})
+    return kinds | ({On.LAYER} if apart else {feed, On.LAYER})
 
 
 def _is_sparse(config: ModelConfig, at: int) -> bool:
-    return (
-        config.num_experts > 0
-        and at not in config.dense_layers
-        and at >= config.first_dense
-        and (at + 1) % max(config.sparse_step, 1) == 0
-    )
+    return config.num_experts > 0 and config.expert_layers.has(at)
 
 
 class _Builder:

@@ -59,6 +59,7 @@ def profile_checkpoint(
         formats=tuple(sorted(formats, key=lambda item: _ORDER.index(item.layer_class))),
         kv_cache_scheme=kv_words(block) or kv_words(quant),
         family=layout.family,
+        guess=layout.guess if block or config.num_experts else "",
         unknowns=(*_useful(layout.unknowns, block), *unknowns),
         notes=(
             *notes,
@@ -117,10 +118,16 @@ def _kept(
     """
     if not layout.family:
         told = _COVERED if layout.counted else _PLACED
-        return [pair for pair in readings if pair[1].by in told]
+        return [pair for pair in readings if pair[1].by in told or _plain_experts(pair)]
     if unplaced and not layout.counted:
         return [pair for pair in readings if pair[1].by is not DeclaredBy.NOT_LISTED]
     return list(readings)
+
+
+def _plain_experts(reading: Reading) -> bool:
+    """Unlike other layers, experts go to a backend of vLLM's choice without quantization too."""
+    module, said = reading
+    return module.layer_class is LayerClass.EXPERTS and said.by is DeclaredBy.NOTHING
 
 
 def _grouped(readings: Sequence[Reading], layout: Layout) -> Iterable[LayerFormat]:

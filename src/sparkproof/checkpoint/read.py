@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from sparkproof.checkpoint.layer_pattern import recurrent_pattern
 from sparkproof.checkpoint.profile import profile_checkpoint
-from sparkproof.checkpoint.state_layout import read_state_layout
+from sparkproof.checkpoint.state_layout import read_state_layout, text_table
 from sparkproof.checkpoint.stored_units import sort_tensors
 from sparkproof.checkpoint.tensors import read_stored
 from sparkproof.checkpoint.weight_only import as_stored
@@ -48,7 +49,7 @@ def read_checkpoint(
             f"no {CONFIG}", where=name, hint="name a checkpoint folder or its config.json"
         )
     found = sort_tensors(headers)
-    config = as_stored(config, found)
+    config = as_stored(_with_pattern(config, files), found)
     profile = profile_checkpoint(config, quant, name)
     state, odd = _state(files, config, name)
     stored = read_stored(config, quant, found, len(headers), state) if headers else None
@@ -61,6 +62,16 @@ def read_checkpoint(
         unknowns=(*profile.unknowns, *(stored.unknowns if stored else ())),
         notes=(*profile.notes, *(stored.notes if stored else ())),
     )
+
+
+def _with_pattern(config: ModelConfig, files: Mapping[str, bytes]) -> ModelConfig:
+    """With the kind of every layer, where a key of its own family tells which are recurrent."""
+    if config.layer_types or config.hybrid_pattern or CONFIG not in files:
+        return config
+    text = text_table(files[CONFIG], CONFIG)
+    model_type = text.text("model_type") or config.model_type
+    names, feedless = recurrent_pattern(text, model_type, config.num_layers)
+    return msgspec.structs.replace(config, layer_types=names, feedless=feedless)
 
 
 def _state(

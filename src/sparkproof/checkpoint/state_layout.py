@@ -59,8 +59,21 @@ def read_state_layout(
         FormatError: no JSON object, or a field of the wrong type or range; names the field.
     """
     top = Fields(parse_json_object(config, name), name)
-    text = next((found for key in _TEXT_TABLES if (found := top.table(key))), None) or top
+    text = _text_of(top)
     return _Reader(top, text, name, layout_book()).read(_kv_dtype(top, text, quantization, name))
+
+
+def text_table(config: bytes, name: str) -> Fields:
+    """The part of a config that speaks of the text model.
+
+    Raises:
+        FormatError: no JSON object.
+    """
+    return _text_of(Fields(parse_json_object(config, name), name))
+
+
+def _text_of(top: Fields) -> Fields:
+    return next((found for key in _TEXT_TABLES if (found := top.table(key))), None) or top
 
 
 class _Reader:
@@ -336,4 +349,4 @@ def _scale(owner: Fields, key: str) -> float:
     return float(value)
 
 
-__all__ = ["FormatError", "read_state_layout"]
+__all__ = ["FormatError", "read_state_layout", "text_table"]

@@ -10,14 +10,19 @@ from collections.abc import Iterable
 
 import msgspec
 
+from sparkproof.formats.hf_experts import (
+    ExpertLayers,
+    count_experts,
+    has_shared_expert,
+    parse_expert_layers,
+)
 from sparkproof.formats.hf_weight_only import WeightOnly, parse_weight_only
 from sparkproof.formats.json_object import Fields, parse_json_object
 
 _MAX_LAYERS = 4096
-_MAX_EXPERTS = 65536
 _TEXT_CONFIGS = ("text_config", "language_config", "llm_config")
 _VISION_CONFIGS = ("vision_config", "visual_config", "vision_tower_config")
-_EXPERT_COUNTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
+_LAYER_COUNTS = ("num_hidden_layers", "num_layers", "n_layer")
 _ROUTING = (
     "norm_topk_prob",
     "scoring_func",
@@ -129,7 +134,8 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         hybrid_pattern: Nemotron-H's letter per layer.
         nested: the text model has its own object inside a multimodal config.
         vision: a vision tower is configured.
-        dense_layers: layers of an MoE model that have a plain MLP.
+        feedless: layers have neither an MLP nor experts, as in a pure Mamba model.
+        expert_layers: which layers have the experts.
         bare_quantization: the document is a quantization block and nothing else.
         routing: how tokens are sent to experts, key by key as declared.
         own_classes: model classes in code that comes with the checkpoint (``auto_map``).
@@ -146,9 +152,8 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layer_types: tuple[str, ...] = ()
     full_attention_interval: int = 0
     hybrid_pattern: str = ""
-    first_dense: int = 0
-    dense_layers: tuple[int, ...] = ()
-    sparse_step: int = 1
+    feedless: bool = False
+    expert_layers: ExpertLayers = ExpertLayers()
     shared_expert: bool = False
     draft_layers: int = 0
     expert_dtype: str = ""
@@ -183,15 +188,13 @@ def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
         dtype=_first_text(("dtype", "torch_dtype"), inner, top),
         hidden_act=_first_text(("hidden_act", "hidden_activation", "mlp_hidden_act"), inner, top),
         head_dim=_head_dim(inner),
-        num_layers=inner.integer("num_hidden_layers", high=_MAX_LAYERS),
-        num_experts=_first_count(_EXPERT_COUNTS, inner, _MAX_EXPERTS),
+        num_layers=_first_count(_LAYER_COUNTS, inner, _MAX_LAYERS),
+        num_experts=count_experts(inner),
         layer_types=_layer_types(inner),
         full_attention_interval=inner.integer("full_attention_interval", high=_MAX_LAYERS),
         hybrid_pattern=inner.text("hybrid_override_pattern"),
-        first_dense=inner.integer("first_k_dense_replace", high=_MAX_LAYERS),
-        dense_layers=inner.integers("mlp_only_layers"),
-        sparse_step=inner.integer("decoder_sparse_step", 1, high=_MAX_LAYERS),
-        shared_expert=_has_shared_expert(inner),
+        expert_layers=parse_expert_layers(inner),
+        shared_expert=has_shared_expert(inner),
         draft_layers=_first_count(_DRAFT_COUNTS, inner, _MAX_LAYERS),
         expert_dtype=_first_text(("expert_dtype",), inner, top).lower(),
         nested=text is not None,
@@ -374,13 +377,3 @@ def _layer_types(inner: Fields) -> tuple[str, ...]:
     if len(found) > _MAX_LAYERS:
         raise inner.wrong(key, f"longer than {_MAX_LAYERS}")
     return found
-
-
-def _has_shared_expert(inner: Fields) -> bool:
-    keys = (
-        "shared_expert_intermediate_size",
-        "n_shared_experts",
-        "num_shared_experts",
-        "moe_shared_expert_intermediate_size",
-    )
-    return any(inner.integer(key) > 0 for key in keys)

@@ -28,6 +28,7 @@ _STYLES = {
     Fate.CRASHES: Style.BAD,
     Fate.REPORTED: Style.BAD,
     Fate.UNDECIDED: Style.WARN,
+    Fate.GUESSED: Style.WARN,
     Fate.SLOW: Style.WARN,
     Fate.JIT: Style.WARN,
     Fate.NOT_LOADED: Style.DIM,

@@ -64,6 +64,8 @@ def _told(layer: LayerProof, records: Sequence[FieldRecord], device: DeviceClass
         yield Told(Fate.NOT_LOADED, Confidence.SHOWN, layer.reason)
         return
     yield from _delivered(layer, sure, facts)
+    if layer.guess:
+        yield Told(Fate.GUESSED, Confidence.INFERRED, layer.guess)
     if layer.speed:
         yield Told(_kind(Speed(layer.speed)), sure, facts=facts)
     elif layer.verdict is Verdict.INCONCLUSIVE:

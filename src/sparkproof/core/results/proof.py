@@ -47,6 +47,7 @@ class LayerProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         prediction: null where no oracle is asked.
         speed: ``native FP4``, ``weight-only`` … ("" where nothing is selected).
         backend: title of what is selected, in words.
+        guess: what the pick rests on that nobody looked up ("" for nothing).
     """
 
     subject: str
@@ -59,6 +60,7 @@ class LayerProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backend: str = ""
     speed: str = ""
     warning: bool = False
+    guess: str = ""
 
 
 class Branch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

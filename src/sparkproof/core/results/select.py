@@ -19,6 +19,7 @@ class Fate(StrEnum):
     CRASHES = "will crash: no kernel image"
     REPORTED = "reported wrong or crashing here"
     UNDECIDED = "can't be told"
+    GUESSED = "a guess"
     SLOW = "emulation or fallback (slow)"
     NATIVE_FP4 = "native FP4"
     NATIVE_FP8 = "native FP8"
