@@ -12,13 +12,13 @@ from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
 from sparkproof.core.text import shorten
 from sparkproof.core.unknown import Unknown
-from sparkproof.recipe.vllm_args import parse_serve_args
+from sparkproof.usecases.fit_arguments import Arguments, arguments_of
+from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.log import read_boots
 
+_SERVED = "--served-model-name"
 _NAMES, _NAME = 8, 80
 """Names that a message shows, and characters of each."""
-_EXACT = re.compile(r"(?:[a-z]+:)?vllm(?:\[[^]]*\])?\s*==\s*([^\s;,]+)\Z")
-_WHEEL = re.compile(r"(?:.*/)?vllm-([^-/]+)-.*\.whl\Z")
 
 
 def expected_of(
@@ -28,30 +28,31 @@ def expected_of(
 
     Raises:
         UsageError: the deployment's arguments are nonsense.
+        UnreachableError, FormatError: its artifact is on this disk and can't be read.
     """
     if deployment is None:
         return Expected(version=version, version_from="--expect", names=tuple(names))
-    args = parse_serve_args(deployment.args)
-    stated = version or artifact_version(deployment.artifact)
+    taken = arguments_of(deployment.args, deployment.artifact)
+    stated = version or version_of_artifact(deployment.artifact)
     return Expected(
         version=stated,
         version_from="--expect" if version else f"the artifact {deployment.artifact}",
-        names=(
-            *names,
-            *(deployment.served_names or values_of(deployment.args, "--served-model-name")),
-        ),
-        tool_parser=(values_of(deployment.args, "--tool-call-parser") or ("",))[0],
-        reasoning_parser=(values_of(deployment.args, "--reasoning-parser") or ("",))[0],
-        drafts=args.speculation is not None,
-        kv_dtype=args.kv_dtype,
-        prefix_caching=args.prefix_caching,
+        names=(*names, *(deployment.served_names or _named(taken, deployment, _SERVED))),
+        tool_parser=(_named(taken, deployment, "--tool-call-parser") or ("",))[0],
+        reasoning_parser=(_named(taken, deployment, "--reasoning-parser") or ("",))[0],
+        drafts=taken.args.speculation is not None,
+        kv_dtype=taken.args.kv_dtype,
+        prefix_caching=taken.args.prefix_caching,
     )
 
 
-def artifact_version(artifact: str) -> str:
-    """The version that an artifact's name claims; "" where it claims none."""
-    found = _EXACT.match(artifact) or _WHEEL.match(artifact)
-    return found[1] if found else ""
+def _named(taken: Arguments, deployment: Deployment, flag: str) -> tuple[str, ...]:
+    """The values of a flag, as the release's parser took them where there is one."""
+    if taken.line is None:
+        return values_of(deployment.args, flag)
+    value = taken.line.get(flag)
+    items = value if isinstance(value, list) else [value]
+    return tuple(str(item) for item in items if item is not None)
 
 
 def values_of(arguments: Sequence[str], flag: str) -> tuple[str, ...]:

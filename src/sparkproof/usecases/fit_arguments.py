@@ -16,6 +16,7 @@ from sparkproof.facts.serve_flags import serve_flags
 from sparkproof.facts.surfaces import surface_of_release
 from sparkproof.recipe.vllm_args import parse_serve_args, take_serve_args
 from sparkproof.release.serve_line import parse_serve_line
+from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.prove_arguments import find_refused_arguments
 
 _MODEL = "MODEL"
@@ -54,6 +55,17 @@ def read_arguments(argv: Sequence[str], surface: ReleaseSurface | None, version:
     line = parse_serve_line(surface, (_MODEL, *argv))
     basis = f"the parser of vLLM {surface.version}"
     return Arguments(take_serve_args(line), basis, find_refused_arguments(surface, argv), line)
+
+
+def arguments_of(argv: Sequence[str], artifact: str) -> Arguments:
+    """Type a deployment's arguments, by its artifact's own parser where that is at hand.
+
+    Raises:
+        UsageError: a value with which vLLM ends.
+        UnreachableError, FormatError: the artifact is on this disk and can't be read.
+    """
+    version = version_of_artifact(artifact)
+    return read_arguments(argv, find_parser(version, artifact), version)
 
 
 def find_parser(version: str, artifact: str) -> ReleaseSurface | None:

@@ -19,8 +19,8 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.facts.advice import Purpose, advice
 from sparkproof.facts.book import find_device
 from sparkproof.facts.memory_book import device_memory
-from sparkproof.recipe.vllm_args import parse_serve_args
 from sparkproof.usecases.fit import FitRequest, fit
+from sparkproof.usecases.fit_arguments import arguments_of
 from sparkproof.usecases.suggest_lines import Numbers
 
 _GIB = 1 << 30
@@ -164,7 +164,10 @@ def tenants_of(beside: Sequence[Deployment], device: str) -> dict[str, float]:
 
 def _by_share(item: Deployment, device: str, name: str, why: str) -> float:
     """GiB that a neighbour may take by its own flag, where it can't be planned."""
-    share = parse_serve_args(item.args).utilization
+    try:
+        share = arguments_of(item.args, item.artifact).args.utilization
+    except (UnreachableError, FormatError):
+        share = None
     known = device_memory(find_device(device).id)
     total = item.box.total_memory_gib or (known.total_gib if known else 0.0)
     if share is None or not total:

@@ -112,7 +112,7 @@ def test_a_neighbour_takes_its_memory(tmp_path: Path) -> None:
     neighbour = Deployment(checkpoint=NVFP4, artifact="vllm==0.33.0", name="neighbour")
     with pytest.raises(UsageError, match="neighbour"):
         ask(beside=(neighbour,), weights_gib=22.0)
-    shared = msgspec.structs.replace(neighbour, args=("--gpu-memory-utilization", "0.5"))
+    shared = msgspec.structs.replace(neighbour, args=("--gpu-memory-util=0.5",))
     by_share = ask(beside=(shared,), weights_gib=22.0).deployment.box.co_tenants
     assert 55 < by_share["neighbour"] < 65
     folder = tmp_path / "model"
