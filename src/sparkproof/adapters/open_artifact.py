@@ -13,6 +13,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.identity import hash_file, identify_sdist, identify_tree, identify_wheel
+from sparkproof.adapters.markers import check_marker
 from sparkproof.adapters.pip import (
     PipRunner,
     Resolution,
@@ -68,7 +69,20 @@ def open_artifact(
         return _open_image(ref, target, offline=offline, progress=progress)
     if local := _local_path(ref):
         return open_local(local, ref)
+    if ref.form is RefForm.REQUIREMENT:
+        check_marker(ref.value, target)
     world = _World(cache or ArtifactCache(), offline, progress or NoProgress(), run)
+    try:
+        subject, artifact = _open_named(ref, target, world, whole=whole)
+    except UnreachableError as error:
+        raise _or_here(ref, error) from error
+    return _with_namesake(ref, subject), artifact
+
+
+def _open_named(
+    ref: Ref, target: Target, world: _World, *, whole: bool
+) -> tuple[Subject, Artifact]:
+    """What an index or an address has."""
     resolution, url = _resolve(ref, target, world)
     if urlsplit(resolution.url).scheme == "file":
         subject, artifact = open_local(_file_path(resolution.url), ref)
@@ -76,7 +90,7 @@ def open_artifact(
     path = world.cache.find(resolution.sha256, resolution.filename)
     if path:
         return _open_cached(ref, resolution, path)
-    if offline:
+    if world.offline:
         raise UnreachableError(
             f"{resolution.filename} is not in the cache {world.cache.name}",
             hint="run it once without --offline, or name a file",
@@ -184,6 +198,29 @@ def _open_image(
 
     image = open_image(ref, target, offline=offline, progress=progress)
     return identify_image(ref, image), image
+
+
+def _or_here(ref: Ref, error: UnreachableError) -> UnreachableError:
+    """The error; where something of that name lies here, with how to name that."""
+    named = _namesake(ref)
+    if not named:
+        return error
+    return UnreachableError(
+        error.message, hint=f"{named} for what lies in this folder; {error.hint}"
+    )
+
+
+def _with_namesake(ref: Ref, subject: Subject) -> Subject:
+    named = _namesake(ref)
+    notes = (f"the package of that name; what lies in this folder is {named}",) if named else ()
+    return msgspec.structs.replace(subject, notes=(*subject.notes, *notes))
+
+
+def _namesake(ref: Ref) -> str:
+    """How to name the file or folder here that is called as a requirement is; "" for none."""
+    if ref.explicit or ref.form is not RefForm.REQUIREMENT or not _exists(Path(ref.value)):
+        return ""
+    return f"./{ref.value} or tree:{ref.value}" if Path(ref.value).is_dir() else f"./{ref.value}"
 
 
 def _local_path(ref: Ref) -> Path | None:

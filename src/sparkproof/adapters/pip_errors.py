@@ -9,7 +9,13 @@ import re
 
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import Version
 
 from sparkproof.core.errors import UnreachableError, UsageError
@@ -24,6 +30,7 @@ _FETCH = re.compile(
 _WRONG_TAGS = re.compile(
     r"Skipping link: none of the wheel's tags .*?compatible.*?: (?P<url>\S+)(?: |$)", re.MULTILINE
 )
+_SOURCE = re.compile(r"Skipping link: No sources permitted for \S+: (?P<url>\S+)", re.MULTILINE)
 _VERSIONS = re.compile(r"\(from versions: (?P<versions>[^)]*)\)")
 _CONSTRAINT = re.compile(r"The user requested \(constraint\) (?P<constraint>.+?)\s*$", re.MULTILINE)
 _REFUSED = re.compile(r"\b(401|403)\b")
@@ -111,10 +118,25 @@ def _absent(
             f"no version of {name} for {target} matches `{spec}`",
             hint=f"the newest there are {', '.join(newest)}",
         )
+    if any(_is_asked(name, spec, match["url"]) for match in _SOURCE.finditer(result.log)):
+        return UnreachableError(
+            f"{asked} is on pip's indexes as source alone: there is no wheel of it",
+            hint="it is compiled where it is installed: name that folder, tree:SITE-PACKAGES",
+        )
     return UnreachableError(
         f"there is no wheel of {asked} for {target} on pip's indexes",
         hint="check the spelling, and `pip config list` for the indexes that are asked",
     )
+
+
+def _is_asked(name: str, spec: str, url: str) -> bool:
+    """Whether a source archive is of a version that was asked for."""
+    filename = redact_url(url).rsplit("/", 1)[-1]
+    try:
+        found, version = parse_sdist_filename(filename)
+    except InvalidSdistFilename:
+        return not spec
+    return found == canonicalize_name(name) and bool(_matching(spec, (str(version),)))
 
 
 def _other_platforms(spec: str, log: str) -> str:

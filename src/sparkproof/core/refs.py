@@ -21,11 +21,17 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _REQUIREMENT = re.compile(
     rf"(?P<name>{_NAME})\s*(?:\[[^\]]*\])?\s*"
     r"(?P<spec>\(?(?:(?:===|~=|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*\)?)\s*"
-    r"(?:;.*)?\Z",
+    r"(?:;(?P<marker>.*))?\Z",
     re.DOTALL,
 )
 _DIRECT = re.compile(rf"(?P<name>{_NAME})\s*(?:\[[^\]]*\])?\s*@\s*(?P<url>\S+)\s*(?:;.*)?\Z")
 _SDIST_SUFFIXES = (".tar.gz", ".tgz")
+_FILE_ENDING = re.compile(
+    r".*\.(?:md|rst|txt|json|toml|log|html|pdf|zip|tar|xz|bz2|zst|so|ptx|cubin|fatbin|safetensors"
+    r"|gguf|bin|pt|pth)\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Of bare words that are hardly ever a package, as ``ruamel.yaml`` and ``discord.py`` are."""
 _MAX_CHARS = 4096
 CONTAINER = "container:"
 """Before the name of a container: stands for the image that it was made from."""
@@ -134,6 +140,17 @@ def requirement_parts(value: str) -> tuple[str, str]:
     return match["name"], spec
 
 
+def requirement_marker(value: str) -> str:
+    """What stands behind ``;`` in a requirement ("" for nothing).
+
+    Raises:
+        UsageError: it is none.
+    """
+    requirement_parts(value)
+    match = _REQUIREMENT.match(value)
+    return (match["marker"] or "").strip() if match else ""
+
+
 def _artifact_ref(kind: RefKind, value: str, *, explicit: bool) -> Ref:
     direct = _DIRECT.match(value)
     if direct and (_URL.match(direct["url"]) or direct["url"].startswith("file:")):
@@ -148,6 +165,11 @@ def _artifact_ref(kind: RefKind, value: str, *, explicit: bool) -> Ref:
     if kind is RefKind.TREE or _looks_like_path(value):
         return Ref(kind, RefForm.PATH, value, explicit)
     requirement_parts(value)
+    if _FILE_ENDING.match(value) and not explicit:
+        raise UsageError(
+            f"`{value}` looks like a file, and files are named with their folder",
+            hint=f"./{value}, or wheel:{value} for a package of that name",
+        )
     return Ref(kind, RefForm.REQUIREMENT, value, explicit)
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from sparkproof.adapters import pip as pip_module
 from sparkproof.adapters.credentials import Credentials
+from sparkproof.adapters.markers import check_marker
+from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.adapters.pip import download, resolve, resolve_filename, run_pip
 from sparkproof.adapters.pip_errors import PipResult
 from sparkproof.core.errors import ExitCode, UnreachableError, UsageError
@@ -95,6 +97,34 @@ def test_a_build_can_be_named_by_its_file_name() -> None:
         resolve_filename("x.whl", Target(), pip)
 
 
+@pytest.mark.parametrize("marker", ['platform_machine=="x86_64"', 'python_version < "3.10"'])
+def test_a_marker_that_leaves_the_box_out(marker: str) -> None:
+    with pytest.raises(UsageError, match="is not for this box: aarch64") as caught:
+        open_artifact(f"vllm==0.21.0; {marker}", run=FakePip())
+    assert "leave out" in caught.value.hint
+
+
+def test_a_marker_that_means_the_box_and_one_that_is_none() -> None:
+    check_marker('vllm==0.21.0 ; platform_machine == "aarch64"', Target())
+    check_marker('vllm ; platform_machine == "x86_64"', Target(platform="x86_64"))
+    check_marker("vllm==0.21.0", Target())
+    with pytest.raises(UsageError, match="`soon` is no environment marker"):
+        check_marker("vllm==0.21.0; soon", Target())
+
+
+def test_what_lies_here_is_named_where_there_is_no_such_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd").mkdir()
+    with pytest.raises(UnreachableError) as caught:
+        open_artifact("odd", run=failing())
+    assert caught.value.hint.startswith("./odd or tree:odd for what lies in this folder")
+    with pytest.raises(UnreachableError) as caught:
+        open_artifact("wheel:odd", run=failing())
+    assert "./odd" not in caught.value.hint
+
+
 def test_a_pip_without_fast_deps_is_asked_again_without() -> None:
     refusal = PipResult(2, stderr="option --use-feature: invalid choice: 'fast-deps'")
     pip = FakePip(refusal, PipResult(0, report=report()))
@@ -135,6 +165,18 @@ def test_a_pip_without_fast_deps_is_asked_again_without() -> None:
                     "https://i/vllm-0.21.0-cp38-abi3-manylinux1_x86_64.whl (from https://i/)\n"),
             "no wheel of vllm==0.21.0 for aarch64",
             "cp38-manylinux1_x86_64",
+        ),
+        (
+            failing("T   Skipping link: No sources permitted for vllm: "
+                    "https://i/vllm-0.21.0.tar.gz (from https://i/simple/vllm/)\n"),
+            "vllm==0.21.0 is on pip's indexes as source alone",
+            "tree:SITE-PACKAGES",
+        ),
+        (
+            failing("T   Skipping link: No sources permitted for vllm: "
+                    "https://i/vllm-0.20.0.tar.gz (from https://i/simple/vllm/)\n"),
+            "there is no wheel of vllm==0.21.0",
+            "spelling",
         ),
         (
             failing(found(URL) + "T   The user requested (constraint) vllm==0.20.0\n"),

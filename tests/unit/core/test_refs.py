@@ -49,6 +49,16 @@ def test_what_is_no_reference(text: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("text", ["README.md", "model.safetensors", "deployment.toml"])
+def test_a_bare_word_that_looks_like_a_file(text: str) -> None:
+    with pytest.raises(UsageError, match="looks like a file") as caught:
+        parse_ref(text)
+    assert caught.value.hint.startswith(f"./{text}, or wheel:{text}")
+    assert parse_ref(f"wheel:{text}").form is RefForm.REQUIREMENT
+    assert parse_ref(f"./{text}").form is RefForm.PATH
+    assert parse_ref("ruamel.yaml").form is RefForm.REQUIREMENT
+
+
 @pytest.mark.parametrize("text", ["https://h/simple", "--index-url=x", "-r x", "a\0b"])
 def test_what_must_not_reach_pip(text: str) -> None:
     with pytest.raises(UsageError):
