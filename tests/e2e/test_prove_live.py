@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contract.ab_arms import stand_in
 from tests.e2e.conftest import Begin, Run
 
 from sparkproof.core.deployment import Box, Deployment
@@ -193,12 +194,11 @@ def test_a_control_arm_is_compared_with_and_a_dead_one_costs_that_part_alone(
     verdict: tuple[Verdict, ...],
 ) -> None:
     monkeypatch.setenv("SPARKPROOF_DATA", str(tmp_path))
-    control = StandIn(Behaviour(**SAME))
-    control.started += 60
+    control = stand_in(started=60.0, behaviour=SAME)
     report = prove_live(
         deployment_of(tmp_path),
         LiveRequest("http://x", control="http://y", quick=True, skip=("soak",)),
-        port=FakePort(StandIn(Behaviour(**SAME))),
+        port=FakePort(stand_in(behaviour=SAME)),
         control_port=FakePort(control, failure=failure, name="http://control"),
     )
     assert report.result is not None
@@ -209,7 +209,9 @@ def test_a_control_arm_is_compared_with_and_a_dead_one_costs_that_part_alone(
     assert told[PartName.BENCH] is not Verdict.SKIPPED
     assert report.verdict in verdict
     assert any(row.startswith("ab: 22 prompts") for row in live.exercised) is (part == "pass")
-    assert ("A/B against the control" in proof_page(report)) is (part == "pass")
+    page = proof_page(report)
+    assert ("A/B against the control" in page) is (part == "pass")
+    assert "<h2>Fit</h2>" in page
 
 
 def test_nothing_is_measured_after_garbage(run: Run, deployed: tuple[str, ...]) -> None:

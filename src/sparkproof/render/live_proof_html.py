@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.results.live_proof import LiveProof, Match, Part, Topic
-from sparkproof.core.results.proof import Branch, LayerProof, ProofResult
+from sparkproof.core.results.proof import Branch, LayerProof, Memory, ProofResult
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.render.ab_html import ab_figures
@@ -58,6 +58,7 @@ def proof_page(report: Report[ProofResult]) -> str:
         f'<p class="dim">vllm {safe(result.release)}, {safe(made_by(report))}</p>',
         *_first_screen(report, result.live),
         *_links(result),
+        *_fit(result.memory),
     ]
     if result.live is not None:
         parts += _live(result.live)
@@ -100,6 +101,11 @@ def _links(result: ProofResult) -> Iterator[str]:
         told = ", ".join(f"{k.partition(':')[2] or k}: {v}" for k, v in branch.assumptions.items())
         title = "Declare, select, deliver" + (f", if {told}" if told else "")
         yield from _section(title, _table(head, _link_rows(branch)))
+
+
+def _fit(memory: Memory | None) -> Iterator[str]:
+    if memory is not None:
+        yield from _section("Fit", _list(map(safe, (memory.summary, *memory.notes))))
 
 
 def _link_rows(branch: Branch) -> Iterator[tuple[str, ...]]:
