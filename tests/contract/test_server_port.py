@@ -149,7 +149,9 @@ def test_events_that_are_none_are_counted() -> None:
 
 def test_a_redirect_is_not_followed() -> None:
     with faulty(redirect="http://127.0.0.1:1/") as server:
-        assert send(server.url, Ask("v", "/version"), key="secret-key").status == 302
+        reply = send(server.url, Ask("v", "/version"), key="secret-key")
+    assert reply.status == 302
+    assert reply.detail == "redirects to http://127.0.0.1:1/"
 
 
 def test_nothing_listens() -> None:

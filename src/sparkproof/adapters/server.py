@@ -26,6 +26,7 @@ CONNECT_S = 10.0
 _REFUSED = f"[Errno {errno.ECONNREFUSED}]"
 """In the words of one failed connection, and of several to one name."""
 _MASK = b"[redacted]"
+_MOVED = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -145,6 +146,7 @@ class Server:
     def _reply(self, answer: Incoming) -> Reply:
         ended = time.perf_counter() - answer.sent_s
         head = answer.head
+        moved = head.headers.get("location", "") if head and head.status in _MOVED else ""
         pieces = answer.body()
         if pieces and not answer.failure:
             ended = pieces[-1][0]
@@ -155,7 +157,7 @@ class Server:
             status=head.status if head else 0,
             content_type=head.headers.get("content-type", "") if head else "",
             failure=answer.failure,
-            detail=answer.detail,
+            detail=answer.detail or (f"redirects to {self._said(moved)}" if moved else ""),
             sent_s=answer.sent_s,
             headers_s=answer.headers_s,
             ended_s=ended,
@@ -167,7 +169,7 @@ class Server:
             data = data.replace(secret, _MASK)
         return data
 
-    def _said(self, error: Exception) -> str:
+    def _said(self, error: Exception | str) -> str:
         text = self._masked(str(error).encode("utf-8", "replace")).decode("utf-8", "replace")
         return redact_text(" ".join(text.split()))[:300] or type(error).__name__
 

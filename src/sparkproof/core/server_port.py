@@ -60,7 +60,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         status: HTTP status; 0 where there was none.
-        detail: of the failure, in one line, without credentials.
+        detail: of the failure, or where a redirect leads; in one line, without credentials.
         sent_s: on the client's monotonic clock.
         headers_s: since `sent_s`, until the answer's head was there; -1 if never.
         ended_s: since `sent_s`.

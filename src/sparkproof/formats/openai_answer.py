@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -101,6 +101,25 @@ def parse_as(kind: type[T], data: bytes, where: str) -> T:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"not the answer expected: {error}", where=where) from error
+
+
+class _Error(msgspec.Struct):
+    """What tells an error from an answer."""
+
+    error: Any = None
+    object: Any = None
+    choices: Any = None
+    data: Any = None
+
+
+def hidden_error(data: bytes) -> str:
+    """What an error says that looks like an answer by its status; "" where it is none."""
+    try:
+        told = msgspec.json.decode(data, type=_Error)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    fails = told.error or told.object == "error"
+    return error_message(data) if fails and told.choices is None and told.data is None else ""
 
 
 def error_message(data: bytes) -> str:

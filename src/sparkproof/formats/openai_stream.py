@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from sparkproof.formats.openai_tokens import CallDelta
+
 
 class Delta(msgspec.Struct):
     """What one chunk of a chat adds. Thinking comes as ``reasoning``, formerly ``_content``."""
@@ -11,7 +13,7 @@ class Delta(msgspec.Struct):
     content: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
-    tool_calls: list[msgspec.Raw] | None = None
+    tool_calls: list[CallDelta] | None = None
 
 
 class ChunkChoice(msgspec.Struct):

@@ -12,7 +12,10 @@ from sparkproof.core.finding import Confidence, Finding
 from sparkproof.core.observations.exchange import Exchange, StreamReading
 from sparkproof.core.results.why import WhyResult
 from sparkproof.core.server_port import Failure
+from sparkproof.facts.book import rules
+from sparkproof.formats.openai_answer import error_message
 from sparkproof.gates.pages import make_finding
+from sparkproof.gates.why_stream import is_unreadable, said_of, stream_fault
 from sparkproof.load.ask import CHAT
 
 AGENT_TOKENS = 10_000
@@ -20,10 +23,14 @@ AGENT_TOKENS = 10_000
 _DIRECT = ("direct/whole", "direct/stream")
 _COLD_FACTOR, _COLD_S = 3.0, 2.0
 _QUEUE_SHARE, _QUEUE_S = 0.5, 1.0
+_WELL = 200
 _CLIENT_FACTOR, _CLIENT_S = 4.0, 5.0
 _BURST_SHARE = 0.1
 _FLOWING_SHARE = 0.4
 _MIN_EVENTS = 4
+_SAID, _SEEN = 240, 60
+_GATEWAY_ERRORS = (502, 504)
+"""What stands in front of a server says so of it; the server itself does not."""
 _LINE_RULES = {
     Failure.REFUSED: "why/unreachable",
     Failure.TLS: "why/tls",
@@ -59,6 +66,7 @@ def find_cause(result: WhyResult) -> Finding | None:
         _gateway,
         _answer,
         _stream_only,
+        _unreadable,
         _slow,
         _client,
     )
@@ -80,8 +88,10 @@ def words_of(exchange: Exchange) -> str:
         parts.append(f"content {len(stream.content)}, thinking {len(stream.reasoning)} characters")
         if stream.tool_calls:
             parts.append("a tool call")
+    elif exchange.error:
+        parts.append(f"an error in it: {exchange.error[:160]}")
     elif exchange.status != 200:
-        parts.append(" ".join(exchange.body.split())[:160])
+        parts.append(exchange.detail or " ".join(exchange.body.split())[:160])
     return ", ".join(parts)
 
 
@@ -95,9 +105,13 @@ def _line(result: WhyResult) -> Finding | None:
             return _found(_LINE_RULES[exchange.failure], exchange)
         if exchange.status in (401, 403):
             return _found("why/key", exchange)
-        redirect = 300 <= exchange.status < 400
-        if redirect or (exchange.ok and exchange.stream is None and not _has_choices(exchange)):
-            return _found("why/not-openai", exchange)
+        if 300 <= exchange.status < 400:
+            message = f"{exchange.status}: {exchange.detail}" if exchange.detail else ""
+            return _found("why/not-openai", exchange, message)
+        if exchange.ok and exchange.stream is None and not _has_choices(exchange):
+            seen = " ".join(exchange.body.split())[:_SEEN]
+            message = f"{rules()['why/not-openai'].title}: {exchange.content_type} {seen!r}"
+            return _found("why/not-openai", exchange, message)
     return None
 
 
@@ -106,7 +120,7 @@ def _dead(result: WhyResult) -> Finding | None:
         if result.answer_rules.get(exchange.label) == "response/dead-engine":
             return _found("response/dead-engine", exchange)
     tried = _tried(result, "direct/")
-    if tried and result.health >= 500:
+    if tried and result.health >= 500 and result.health not in _GATEWAY_ERRORS:
         return _found("response/dead-engine", tried[0], f"/health answers {result.health}")
     return None
 
@@ -121,7 +135,7 @@ def _stuck(result: WhyResult) -> Finding | None:
     window = result.window
     if not silent:
         return None
-    if window is None:
+    if window is None or window.generated_tokens is None:
         message = "no token in all our patience, and the server tells nothing of itself"
         return _found("why/hung-engine", silent[0], message, confidence=Confidence.INFERRED)
     if window.preemptions:
@@ -137,25 +151,53 @@ def _stuck(result: WhyResult) -> Finding | None:
 def _refused(result: WhyResult) -> Finding | None:
     for exchange in _tried(result, "direct/"):
         rule = result.answer_rules.get(exchange.label, "")
-        if rule and (exchange.status >= 400 or (exchange.stream and exchange.stream.error)):
-            return _found(rule, exchange)
-        if exchange.failure is Failure.DROPPED or exchange.status >= 500:
-            return _found(
-                "response/dead-engine", exchange, "the line broke in the middle of an answer"
-            )
+        words = _server_words(exchange, result)
+        if exchange.status >= 500 and rule in ("", "response/unclear"):
+            return _found("why/server-error", exchange, f"{exchange.status}: {words}")
+        if rule and words:
+            return _found(rule, exchange, f"{rules()[rule].title}: {words}")
+        if exchange.failure is Failure.DROPPED:
+            return _broken_line(exchange, result)
     return None
+
+
+def _broken_line(exchange: Exchange, result: WhyResult) -> Finding:
+    words = f"the line broke: {exchange.detail}"
+    if result.health_after != _WELL:
+        return _found("response/dead-engine", exchange, words)
+    whole = result.exchange("direct/whole")
+    other = ", and in one piece the answer comes whole" if whole and whole.ok else ""
+    return _found("why/line-breaks", exchange, f"{words}; the server lives{other}")
+
+
+def _server_words(exchange: Exchange, result: WhyResult) -> str:
+    """What an error says, and the names that would have done; "" where it is none."""
+    words = said_of(exchange)
+    if exchange.status >= 400:
+        words = error_message(exchange.body.encode("utf-8", "replace"))
+    words = " ".join(words.split())[:_SAID]
+    names = [model.name for model in result.models]
+    if (
+        result.answer_rules.get(exchange.label) == "response/unknown-model"
+        and names
+        and names[0] not in words
+    ):
+        words = f"{words.rstrip('.')}; it has {', '.join(names)}"[: 2 * _SAID]
+    return words
 
 
 def _gateway(result: WhyResult) -> Finding | None:
     direct = [e for e in _tried(result, "direct/") if e.label in _DIRECT]
-    if not all(e.ok and not result.answer_rules.get(e.label) for e in direct):
+    if not all(_is_sound(e, result) for e in direct):
         return None
     for exchange in _tried(result, "gateway/"):
         rule = result.answer_rules.get(exchange.label, "")
         if exchange.status == 404 or rule == "response/unknown-model":
             return _found("why/gateway-name", exchange)
-        if exchange.failure or exchange.status != 200 or rule:
-            return _found("why/gateway-breaks", exchange)
+        if not _is_sound(exchange, result):
+            words = stream_fault(exchange) or words_of(exchange)
+            message = f"{rules()['why/gateway-breaks'].title}: {words}"
+            return _found("why/gateway-breaks", exchange, message)
     ours, theirs = result.exchange("direct/stream"), result.exchange("gateway/stream")
     if ours and theirs and _flows(ours.stream) and _bursts(theirs.stream):
         return _found("why/gateway-buffers", theirs)
@@ -180,6 +222,10 @@ def _answer(result: WhyResult) -> Finding | None:
     if not rule or rule == "response/unclear":
         return None
     message = ""
+    if rule == "response/cut-off":
+        budget = _budget(whole)
+        larger = "; with a larger budget it comes whole" if "direct/large" in cured else ""
+        message = f"{rules()[rule].title}{budget}{larger}"
     if rule == "response/starved-budget" and cured:
         how = "a larger budget" if "direct/large" in cured else "thinking switched off"
         message = f"the budget ended inside the think block; with {how} the answer comes"
@@ -188,11 +234,51 @@ def _answer(result: WhyResult) -> Finding | None:
 
 def _stream_only(result: WhyResult) -> Finding | None:
     whole, stream = result.exchange("direct/whole"), result.exchange("direct/stream")
-    if not whole or not stream or not whole.ok or result.answer_rules.get("direct/whole"):
+    if not whole or not stream or is_unreadable(stream) or not _is_sound(whole, result):
         return None
-    if result.answer_rules.get("direct/stream") or not stream.ok:
-        return _found("why/stream-only", stream)
+    if _is_sound(stream, result):
+        return None
+    rule = result.answer_rules.get("direct/stream", "")
+    if rule and not stream_fault(stream) and _samples(stream):
+        message = f"{rules()[rule].title}, in one of two answers: the request samples"
+        return _found(rule, stream, message)
+    words = stream_fault(stream) or (rules()[rule].title if rule else words_of(stream))
+    return _found("why/stream-only", stream, f"{rules()['why/stream-only'].title}: {words}")
+
+
+def _unreadable(result: WhyResult) -> Finding | None:
+    """The last guard: no row may have failed beside an answer that nothing is wrong."""
+    for exchange in _tried(result, "direct/"):
+        fault = stream_fault(exchange)
+        if exchange.label in _DIRECT and (fault or not exchange.ok):
+            message = f"the answer can't be read: {fault or said_of(exchange)}"
+            return _found("why/unreadable", exchange, message)
     return None
+
+
+def _is_sound(exchange: Exchange, result: WhyResult) -> bool:
+    odd = bool(result.answer_rules.get(exchange.label)) or bool(stream_fault(exchange))
+    return exchange.ok and not odd
+
+
+def _body(exchange: Exchange) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(exchange.request, type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def _samples(exchange: Exchange) -> bool:
+    """Two answers to the request may differ by chance."""
+    body = _body(exchange)
+    return bool(body) and body.get("temperature") != 0
+
+
+def _budget(exchange: Exchange) -> str:
+    """`` (max_tokens 20)``, where the request says so."""
+    body = _body(exchange)
+    named = next((n for n in ("max_completion_tokens", "max_tokens") if body.get(n)), "")
+    return f" ({named} {body[named]})" if named else ""
 
 
 def _slow(result: WhyResult) -> Finding | None:

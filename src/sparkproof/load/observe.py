@@ -8,6 +8,7 @@ import msgspec
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.exchange import Exchange, StreamReading
 from sparkproof.core.server_port import Ask, Reply
+from sparkproof.formats.openai_answer import hidden_error
 from sparkproof.formats.openai_stream import DONE, Chunk, Usage, error_text, parse_chunk
 from sparkproof.formats.sse import SseReader
 
@@ -33,6 +34,7 @@ def observe(ask: Ask, reply: Reply, *, kept_bytes: int = KEPT_BYTES) -> Exchange
         body_bytes=len(body),
         seconds=round(reply.ended_s, 6),
         stream=read_stream(reply) if stream else None,
+        error="" if stream or not reply.ok else hidden_error(body),
     )
 
 
@@ -67,6 +69,7 @@ class _Marks:
         self._content: list[str] = []
         self._reasoning: list[str] = []
         self._calls = 0
+        self._arguments: dict[int, list[str]] = {}
         self._finish = ""
         self._events = 0
         self._invalid = 0
@@ -114,8 +117,11 @@ class _Marks:
             if thinking:
                 self._reasoning.append(thinking)
                 self._first.setdefault("reasoning", at)
-            calls = len(delta.tool_calls) if delta and delta.tool_calls else 0
+            calls = delta.tool_calls if delta else None
             self._calls += bool(calls)
+            for call in calls or ():
+                told = call.function.arguments if call.function else None
+                self._arguments.setdefault(call.index, []).append(told or "")
             carried = carried or bool(content or thinking or calls)
             self._finish = choice.finish_reason or self._finish
         return carried
@@ -147,6 +153,7 @@ class _Marks:
             invalid=self._invalid,
             done=self._done,
             error=self.error,
+            arguments=tuple("".join(parts) for _, parts in sorted(self._arguments.items())),
         )
 
 
@@ -157,4 +164,4 @@ def _told(value: int | None) -> int:
 
 def without_text(reading: StreamReading) -> StreamReading:
     """The reading without what was said: what a load run keeps of a sound request."""
-    return msgspec.structs.replace(reading, content="", reasoning="")
+    return msgspec.structs.replace(reading, content="", reasoning="", arguments=())

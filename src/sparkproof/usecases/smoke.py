@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.bootlog.response import parse_answers
-from sparkproof.bootlog.response_rules import judge_answer
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UsageError
@@ -36,6 +34,7 @@ from sparkproof.gates.smoke_speech import read_fingerprint
 from sparkproof.gates.warmup import first_costs, plan_warmup
 from sparkproof.load.prompts import words_for
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.exchange_rules import answer_rule
 from sparkproof.usecases.expectations import expected_of, log_says, refuse_model
 from sparkproof.usecases.keep import keep
 from sparkproof.usecases.live import Ports, Session, subject_of, take_snapshot
@@ -233,17 +232,6 @@ class SmokeRun:
             change=change,
             interrupted=self.interrupted,
         )
-
-
-def answer_rule(exchange: Exchange) -> str:
-    """The rule of `bootlog.response` that an answer breaks, "" for a sound one."""
-    if exchange.failure or not exchange.body:
-        return ""
-    try:
-        answer = parse_answers(exchange.body.encode(), exchange.label)[0]
-    except FormatError:
-        return "response/unclear"
-    return judge_answer(msgspec.structs.replace(answer, status=exchange.status))
 
 
 def _prompt_tokens(exchange: Exchange) -> int:

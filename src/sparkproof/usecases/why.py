@@ -11,8 +11,6 @@ import msgspec
 
 from sparkproof.adapters.log_sources import read_small
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.bootlog.response import Answer
-from sparkproof.bootlog.response_rules import judge_answer
 from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.observations.exchange import Exchange
@@ -22,19 +20,23 @@ from sparkproof.core.results.why import WhyResult
 from sparkproof.core.server_port import Ask, Failure, ServerPort
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
-from sparkproof.formats.openai_answer import Tokens, parse_as
+from sparkproof.formats.openai_answer import Tokens, error_message, parse_as
 from sparkproof.gates.pages import make_finding
 from sparkproof.gates.why import find_cause, follow_ups
 from sparkproof.load.ask import CHAT, RAW
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.exchange_rules import answer_rule
 from sparkproof.usecases.keep import keep
 from sparkproof.usecases.live import Ports, Session, SilentServerError, take_snapshot
-from sparkproof.usecases.smoke import answer_rule
 
 PATIENCE_S = 120.0
 _KEPT = 1 << 20
 _POLL_S = 0.5
+_HEALTH_S = 10.0
+_OK = 200
 _LIMIT = 16 << 20
+_MESSAGES, _RESPONSES = "/v1/messages", "/v1/responses"
+_BODIES = frozenset({"messages", "prompt", "input"})
 _PLAIN = {
     "messages": [{"role": "user", "content": "Say hello in one sentence."}],
     "max_tokens": 128,
@@ -96,7 +98,7 @@ def read_request(path: Path | None) -> tuple[dict[str, Any], str, bool]:
     except (msgspec.DecodeError, RecursionError) as error:
         raise FormatError(f"no JSON: {error}", where=path.name) from error
     route = ""
-    while isinstance(value, dict) and not {"messages", "prompt"} & value.keys():
+    while isinstance(value, dict) and not _BODIES & value.keys():
         route = str(value.get("path") or value.get("url") or route)
         inner = next((value[k] for k in ("request", "body", "json") if k in value), None)
         if isinstance(inner, str):
@@ -107,8 +109,23 @@ def read_request(path: Path | None) -> tuple[dict[str, Any], str, bool]:
         raise FormatError(
             "no request in it", where=path.name, hint="give the JSON body that the agent sends"
         )
+    if other := _other_api(value, route):
+        raise FormatError(
+            f"a request of {other}, which can't be put as a chat and stay the same",
+            where=path.name,
+            hint=f"give one of {CHAT} or {RAW}; without --replay a plain question is asked",
+        )
     guess = CHAT if "messages" in value else RAW
     return value, next((p for p in (CHAT, RAW) if route.endswith(p)), guess), True
+
+
+def _other_api(body: dict[str, Any], route: str) -> str:
+    """The path that the body belongs to, where it is neither chat nor completion."""
+    tools = body.get("tools")
+    theirs = any("input_schema" in t for t in tools or () if isinstance(t, dict))
+    if route.endswith(_MESSAGES) or {"system", "anthropic_version"} & body.keys() or theirs:
+        return _MESSAGES
+    return "" if {"messages", "prompt"} & body.keys() else _RESPONSES
 
 
 class WhyRun:
@@ -131,6 +148,7 @@ class WhyRun:
         self._model = model
         self._seen: list[EngineCounts] = []
         self._could_not: list[str] = []
+        self._health = -1
         self.result: WhyResult | None = None
 
     async def go(self, port: ServerPort, gateway: ServerPort | None) -> None:
@@ -146,6 +164,10 @@ class WhyRun:
             for label, body in follow_ups(self.result, self._body).items():
                 await session.ask(self._ask(label, body, stream=False))
             await self._raw(session)
+            if any(e.failure is Failure.DROPPED for e in session.exchanges):
+                self._health = (
+                    await port.send(Ask("health", "/health", timeout_s=_HEALTH_S))
+                ).status
             if gateway is not None:
                 await self._both(behind := Session(gateway, kept_bytes=_KEPT), "gateway")
                 session.exchanges += behind.exchanges
@@ -200,7 +222,9 @@ class WhyRun:
     async def _raw(self, session: Session) -> None:
         """The chat as tokens, put to the raw endpoint: what the model writes, past every parser."""
         assert self.result is not None
-        if self._path != CHAT or not any(self.result.answer_rules.values()):
+        whole = self.result.exchange("direct/whole")
+        refused = whole is not None and whole.status != _OK
+        if self._path != CHAT or refused or not any(self.result.answer_rules.values()):
             return
         fields = ("model", "messages", "tools", "chat_template_kwargs")
         body = {k: v for k, v in self._body.items() if k in fields}
@@ -216,8 +240,10 @@ class WhyRun:
         except FormatError:
             tokens = []
         if not tokens:
+            said = reply.detail or f"{reply.status} {error_message(reply.body)[:120]}"
             self._could_not.append(
-                "no /tokenize: what the model writes past the parsers is not shown"
+                f"/tokenize gives no tokens ({said}): what the model writes past the parsers is"
+                " not shown"
             )
             return
         budget = int(self._body.get("max_tokens") or 256)
@@ -249,38 +275,23 @@ class WhyRun:
         self.result = msgspec.structs.replace(
             base,
             exchanges=exchanges,
-            answer_rules={e.label: rule_of(e) for e in exchanges},
+            answer_rules={e.label: self._rule(e) for e in exchanges},
             window=window,
+            health_after=self._health,
             could_not=tuple(self._could_not),
         )
 
-
-def rule_of(exchange: Exchange) -> str:
-    """The rule that an answer breaks, streamed or whole; "" for a sound one or none at all."""
-    stream = exchange.stream
-    if stream is None:
-        return answer_rule(exchange)
-    if exchange.failure and not stream.error:
-        return ""
-    return judge_answer(
-        Answer(
-            status=exchange.status,
-            error=stream.error,
-            content=stream.content or None,
-            reasoning=stream.reasoning or None,
-            reasoning_field="reasoning" if stream.reasoning else "",
-            tool_calls=stream.tool_calls,
-            finish_reason=stream.finish_reason,
-            chat=exchange.path == CHAT,
-        )
-    )
+    def _rule(self, exchange: Exchange) -> str:
+        """The rule that an answer breaks; a budget of our own is no fault."""
+        rule = answer_rule(exchange)
+        return "" if rule == "response/cut-off" and not self._given else rule
 
 
 def report_why(result: WhyResult) -> Report[WhyResult]:
     """Judge a result, fresh or stored."""
     cause = find_cause(result)
     if cause is None:
-        odd = any(result.answer_rules.values())
+        odd = any(result.answer_rules.get(label) for label in ("direct/whole", "direct/stream"))
         cause = make_finding("response/unclear" if odd else "why/nothing-shown")
         verdict, rule = Verdict.INCONCLUSIVE, ""
     else:

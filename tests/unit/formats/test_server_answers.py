@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from sparkproof.core.errors import FormatError
-from sparkproof.formats.openai_answer import Answer, ModelList, error_message, parse_as
+from sparkproof.formats.openai_answer import (
+    Answer,
+    ModelList,
+    error_message,
+    hidden_error,
+    parse_as,
+)
 from sparkproof.formats.prometheus import parse_metrics, total
 from sparkproof.formats.vllm_metrics import missing_names, read_counts
 
@@ -73,3 +79,20 @@ def test_what_can_be_no_count_is_none() -> None:
     counts = read_counts(text.encode(), "x")
     assert counts.running is None
     assert counts.accepted_at == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"error": {"message": "upstream", "code": 503}}', "upstream"),
+        (b'{"object": "error", "message": "no"}', "no"),
+        (b'{"error": "down"}', "down"),
+        (b'{"choices": [], "error": null}', ""),
+        (b'{"object": "list", "data": []}', ""),
+        (b'{"version": "1"}', ""),
+        (b"<html>", ""),
+        (b"[1]", ""),
+    ],
+)
+def test_an_error_that_came_as_an_answer(body: bytes, said: str) -> None:
+    assert hidden_error(body) == said

@@ -21,6 +21,7 @@ class StreamReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         invalid: events that were no chunk.
         done: the stream ended as it should.
         error: what the server said in place of going on.
+        arguments: of each tool call, put together.
     """
 
     first_byte_us: int = -1
@@ -43,6 +44,7 @@ class StreamReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     invalid: int = 0
     done: bool = False
     error: str = ""
+    arguments: tuple[str, ...] = ()
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +58,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         body_bytes: of the whole.
         seconds: until the answer was whole.
         stream: the reading, where it was an event stream.
+        error: what an error says that came with status 200.
     """
 
     label: str
@@ -70,9 +73,10 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     body_bytes: int = 0
     seconds: float = 0.0
     stream: StreamReading | None = None
+    error: str = ""
 
     @property
     def ok(self) -> bool:
-        """A whole answer with status 200, and no error inside a stream."""
-        fine = self.status == 200 and not self.failure
+        """A whole answer with status 200, and no error inside."""
+        fine = self.status == 200 and not self.failure and not self.error
         return fine and not (self.stream and self.stream.error)

@@ -20,6 +20,7 @@ class WhyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         answer_rules: the rule that each answer breaks, by label ("" for a sound one).
         window: what the server counted meanwhile.
         health: status of ``/health`` before; 0 where nothing answered.
+        health_after: the same after a line broke; -1 where none did.
         waited_s: how long the agent waited, as the user says.
         could_not: ways of looking that were not open, and why.
         rule: of the cause; "" where none was found.
@@ -32,6 +33,7 @@ class WhyResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     given: bool = False
     version: str = ""
     health: int = 0
+    health_after: int = -1
     models: tuple[Served, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     answer_rules: dict[str, str] = {}
