@@ -20,8 +20,8 @@ class LogLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             `feature`.
         phase: the line marks the entry into this phase.
         event: ``banner``, ``command``, ``engine``, ``ready``, ``failed``, ``dead``,
-            ``shutdown``, ``drafter``, ``loaded``, ``refused``, ``traffic``, ``silent`` ("" for
-            none).
+            ``shutdown``, ``drafter``, ``loaded``, ``refused``, ``traffic``, ``silent``,
+            ``other`` (printed by another engine, which `why` names); "" for none.
         expected: the phase by whose end every such boot has printed it ("" for not expected).
         gpu_only: expected only where the device is a GPU.
         releases: releases in which the wording exists, PEP 440 ("" for all that we read).

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from sparkproof.core.errors import FormatError
+from sparkproof.facts.log_book import log_lines
+from sparkproof.facts.log_schema import LogLine
 from sparkproof.usecases.log import read_boots
 
 
@@ -15,12 +17,12 @@ class Text:
 
     name = "text"
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str | bytes) -> None:
+        self._data = text if isinstance(text, bytes) else text.encode()
 
     def chunks(self, *, follow: bool = False) -> Iterator[bytes]:
         del follow
-        yield self._text.encode()
+        yield self._data
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,30 @@ def test_words_that_any_text_has_make_no_log(text: str) -> None:
 )
 def test_one_line_that_says_something_is_enough(text: str) -> None:
     assert read_boots(Text(text)).lines == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"\x1f\x8b\x08\0Address already in use\n", "this is gzip-compressed, not a log"),
+        (b"\x7fELF\x02\0\0OSError: [Errno 98] Address already in use\n", "program or library"),
+        (b"\0\x01OSError: [Errno 98] Address already in use\n\0\x02\0", "this is binary data"),
+        ("CUDA error: no kernel image\n".encode("utf-16"), "this is text in UTF-16"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_by_its_name(data: bytes, told: str) -> None:
+    with pytest.raises(FormatError, match=told.replace("(", "[(]")):
+        read_boots(Text(data))
+
+
+OTHERS = [line for line in log_lines() if line.event == "other"]
+
+
+@pytest.mark.parametrize("item", OTHERS, ids=lambda item: item.id)
+def test_another_engines_log_gets_no_advice(item: LogLine) -> None:
+    failed = "torch.AcceleratorError: CUDA error: no kernel image is available for execution\n"
+    for example in item.examples:
+        with pytest.raises(FormatError, match=f"this is {item.why}'s log"):
+            read_boots(Text(f"{example}\n{failed}"))
+        beside = "(APIServer pid=1) INFO 11-29 20:41:25 [api_server.py:1] started\n"
+        assert read_boots(Text(f"{beside}{example}\n{failed}")).boots

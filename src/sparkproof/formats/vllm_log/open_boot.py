@@ -42,6 +42,8 @@ class OpenBoot:
         self.number = number
         self.line = first_line
         self.version = ""
+        self.other = ""
+        """The engine that prints such lines, where it is not vLLM."""
         self.stamped = b""
         """The last line that bears vLLM's header."""
         self.responses = self._boot.traffic.responses
@@ -190,6 +192,8 @@ class OpenBoot:
         elif event == "ready":
             boot.ready = True
             boot.traffic.begin()
+        elif event == "other":
+            self.other = wording.why
         elif event == "silent":
             boot.traffic.silent(number)
         elif event == "shutdown":

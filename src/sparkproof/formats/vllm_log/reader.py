@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.boot_log import LogReading
 from sparkproof.core.unknown import Unknown
+from sparkproof.formats.magic import HEAD_BYTES, Kind, kind_by_bytes, known_kind
 from sparkproof.formats.vllm_log.lines import LINE_LIMIT, LineCutter
 from sparkproof.formats.vllm_log.open_boot import OpenBoot
 from sparkproof.formats.vllm_log.phrases import DULL, PhraseIndex
@@ -15,6 +16,7 @@ from sparkproof.formats.vllm_log.phrases import DULL, PhraseIndex
 BOOTS_KEPT = 8
 """Boots that a reading holds; of more, the last ones."""
 _ACCESS = b' HTTP/1.1" '
+_GIVE = "give a server's output: `docker logs NAME`, `journalctl -u UNIT`, a file"
 _DOCUMENT_HEADINGS = 3
 """A pasted log may have a comment before and after it."""
 
@@ -32,10 +34,28 @@ class LogReader:
         self._recognised = 0
         self._headed = 0
         self._headings = 0
+        self._head = b""
 
     def feed(self, chunks: Iterable[bytes]) -> None:
-        """Take in the log, or more of it; an unfinished line waits for the rest."""
-        self._feed_batches(self._cutter.split(chunks))
+        """Take in the log, or more of it; an unfinished line waits for the rest.
+
+        Raises:
+            FormatError: it is a file of another kind.
+        """
+        self._feed_batches(self._cutter.split(self._looked_at(chunks)))
+
+    def _looked_at(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if len(self._head) < HEAD_BYTES:
+                self._head += chunk[: HEAD_BYTES - len(self._head)]
+                self._refuse(known_kind(self._head))
+            yield chunk
+
+    def _refuse(self, kind: Kind | None) -> None:
+        if kind is not None:
+            raise FormatError(
+                f"this is {kind.name}, not a log", where=self._where, hint=kind.way_out or _GIVE
+            )
 
     def finish(self) -> None:
         """Take in a last line that has no newline; call it once, at the end."""
@@ -102,6 +122,9 @@ class LogReader:
                 is a text that talks of such lines.
         """
         boots = tuple(boot.finish() for boot in (*self._ended, self._current))
+        if not self._headed:
+            self._refuse(kind_by_bytes(self._head))
+            self._refuse_other_engine()
         if not self._recognised:
             raise nothing_known(self._where)
         if not self._headed and not any(boot.errors for boot in boots):
@@ -120,6 +143,12 @@ class LogReader:
             unknowns=self._unknowns(),
         )
 
+    def _refuse_other_engine(self) -> None:
+        other = next((b.other for b in (*self._ended, self._current) if b.other), "")
+        if other:
+            hint = f"only vLLM's logs are read; of {other}'s no line is judged"
+            raise FormatError(f"this is {other}'s log, not vLLM's", where=self._where, hint=hint)
+
     def _unknowns(self) -> tuple[Unknown, ...]:
         if not self._cutter.cut:
             return ()
@@ -133,8 +162,7 @@ def nothing_known(where: str) -> FormatError:
 
 
 def _refusal(why: str, where: str) -> FormatError:
-    hint = "give a server's output: `docker logs NAME`, `journalctl -u UNIT`, a file"
-    return FormatError(why, where=where, hint=hint)
+    return FormatError(why, where=where, hint=_GIVE)
 
 
 def read_log(chunks: Iterable[bytes], index: PhraseIndex, where: str) -> LogReading:
