@@ -23,7 +23,14 @@ from sparkproof.memory.kv_plan import ROUNDING_BYTES, KvShape, plan_kv
 from sparkproof.memory.phases import Host, host_lines, plan_phases
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_answers import Pool, compare_flags, solve_knobs
-from sparkproof.usecases.fit_case import CPU, FitCase, FitRequest, fit_request, read_case
+from sparkproof.usecases.fit_case import (
+    CPU,
+    FitCase,
+    FitRequest,
+    fit_request,
+    is_beyond,
+    read_case,
+)
 from sparkproof.usecases.fit_inputs import CheckpointFiles, weights_of
 from sparkproof.usecases.fit_items import find_large_items
 
@@ -81,7 +88,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     return make_report(
         "fit",
         result,
-        verdict=_verdict(findings, neighbour),
+        verdict=_verdict(findings, open_=neighbour is not None or is_beyond(case.choice)),
         summary=_summary(plan, origin),
         findings=findings,
         unknowns=(*case.unknowns, *unknowns, *untold, *_unmeasured(case, origin)),
@@ -293,12 +300,13 @@ def _starts(residence: Residence | None) -> tuple[StartStep, ...]:
     )
 
 
-def _verdict(findings: tuple[Finding, ...], neighbour: KvPlan | None) -> Verdict:
+def _verdict(findings: tuple[Finding, ...], *, open_: bool) -> Verdict:
+    """`open_`: releases disagree, or none bounds the one that was asked."""
     failed = any(finding.severity is Severity.ERROR for finding in findings)
     return fold(
         (
             Verdict.FAIL if failed else Verdict.PASS,
-            Verdict.INCONCLUSIVE if neighbour else Verdict.PASS,
+            Verdict.INCONCLUSIVE if open_ else Verdict.PASS,
         )
     )
 

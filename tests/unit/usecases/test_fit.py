@@ -14,6 +14,7 @@ from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
 from sparkproof.core.verdict import Verdict
+from sparkproof.facts.surfaces import load_surface
 from sparkproof.render.fit_html import fit_page
 from sparkproof.render.fit_text import render_fit
 from sparkproof.render.lines import plain_text
@@ -142,6 +143,23 @@ def test_neighbours_that_agree_are_no_unknown_pool() -> None:
     report = ask(kv_gib=7.15, version="0.23.1rc1")
     assert report.verdict is Verdict.PASS
     assert [unknown.topic for unknown in report.unknowns] == ["fit/version"]
+
+
+def test_a_release_beyond_all_that_was_examined_is_inconclusive() -> None:
+    report = ask(kv_gib=7.15, version="", artifact="vllm==0.34.0")
+    assert report.verdict is Verdict.INCONCLUSIVE
+    (unknown,) = [item for item in report.unknowns if item.topic == "fit/version"]
+    assert "newer than 0.33.0" in unknown.why
+    assert unknown.hint
+
+
+@pytest.mark.parametrize("version", ["99", "0.34.0", "0.33.1.dev5", "soon"])
+def test_a_version_out_of_reach_is_refused_as_everywhere(version: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        fit_request(Q36, (), version=version)
+    with pytest.raises(UsageError) as elsewhere:
+        load_surface(version)
+    assert (str(caught.value), caught.value.hint) == (str(elsewhere.value), elsewhere.value.hint)
 
 
 @pytest.mark.parametrize("version", ["0.11.0", "latest"])
