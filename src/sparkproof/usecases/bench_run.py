@@ -17,6 +17,7 @@ from sparkproof.core.observations.load_run import Cell, CellRun, LoadPlan, Reque
 from sparkproof.core.observations.server_snapshot import EngineCounts, between
 from sparkproof.core.results.bench import BenchResult
 from sparkproof.core.server_port import Ask, Reply, ServerPort
+from sparkproof.formats.openai_answer import error_message
 from sparkproof.formats.vllm_metrics import read_counts
 from sparkproof.gates.bench import derive, load_ask
 from sparkproof.load.observe import read_stream, without_text
@@ -27,6 +28,7 @@ from sparkproof.usecases.live import Session, take_snapshot
 
 _SAMPLE_WORDS = 200
 _SCRAPE_S = 2.0
+_SAID = 200
 Say = Callable[[str], None]
 
 
@@ -174,13 +176,20 @@ def _record(reply: Reply, began: float) -> RequestRecord:
 
 
 def _refuse_broken(reply: Reply) -> None:
-    if reply.ok:
+    stream = "event-stream" in reply.content_type
+    said = reply.detail or (read_stream(reply).error if stream else _first_words(reply))
+    if reply.ok and not said:
         return
-    said = reply.detail or reply.body[:200].decode("utf-8", "replace")
     raise UnreachableError(
         f"the server does not answer the kind of request to be measured: {reply.status} {said}",
         hint="`sparkproof why URL` tells why; --mode raw needs no chat template",
     )
+
+
+def _first_words(reply: Reply) -> str:
+    """What was said in place of a stream."""
+    instead = f"{reply.content_type or 'no type'} in place of a stream: " if reply.ok else ""
+    return f"{instead}{error_message(reply.body)[:_SAID]}"
 
 
 def cell_words(cell: Cell) -> str:

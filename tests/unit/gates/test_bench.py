@@ -7,12 +7,20 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.gates.rewritten import (
+    Change,
+    hidden_errors,
+    renamed_metrics,
+    rewritten,
+    with_body,
+)
 
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError, UnreachableError
 from sparkproof.core.report import Report
 from sparkproof.core.results.bench import BenchResult
+from sparkproof.core.server_port import Ask, Reply, ServerPort
 from sparkproof.core.verdict import Verdict
 from sparkproof.gates.bench import derive
 from sparkproof.load.schedule import make_plan
@@ -36,6 +44,10 @@ def run(behaviour: dict[str, Any] | None = None, **more: Any) -> Report[BenchRes
     )
 
 
+def run_on(port: ServerPort) -> Report[BenchResult]:
+    return bench(Arm("http://stand-in"), PLAN, port=port)
+
+
 def quiet(report: Report[BenchResult]) -> Report[BenchResult]:
     """Judged as if the client had been idle: tests share their machine."""
     assert report.result is not None
@@ -45,6 +57,36 @@ def quiet(report: Report[BenchResult]) -> Report[BenchResult]:
     )
     runs = tuple(msgspec.structs.replace(r, health=calm) for r in report.result.runs)
     return report_bench(derive(msgspec.structs.replace(report.result, runs=runs)))
+
+
+def test_names_that_nobody_knows_show_nothing() -> None:
+    report = quiet(run_on(rewritten(renamed_metrics, extra_traffic=2)))
+    told = {c.name: c.verdict for c in report.criteria}
+    assert told["bench/alone"] is Verdict.SKIPPED
+    assert told["bench/engine"] is Verdict.SKIPPED
+    assert told["bench/prefix"] is Verdict.SKIPPED
+
+
+def test_one_counter_of_traffic_is_enough_to_see_it() -> None:
+    def change(ask: Ask, reply: Reply) -> Reply:
+        if ask.path != "/metrics":
+            return reply
+        return with_body(reply, reply.body.replace(b"vllm:request_success", b"other"))
+
+    report = quiet(run_on(rewritten(change, extra_traffic=2)))
+    assert "bench/loaded" in {f.rule for f in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [(hidden_errors, "upstream connect error"), (None, "in place of a stream")],
+)
+def test_what_is_no_stream_is_not_measured(change: Change | None, words: str) -> None:
+    def whole(ask: Ask, reply: Reply) -> Reply:
+        return msgspec.structs.replace(reply, content_type="application/json")
+
+    with pytest.raises(UnreachableError, match=words):
+        run_on(rewritten(change or whole))
 
 
 def test_a_sound_measurement_tells_the_scripted_figures() -> None:
