@@ -14,16 +14,18 @@ from sparkproof.facts.kernel_family import kernel_families
 from sparkproof.facts.quant_schemes import quant_schemes
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.explain_claims import (
+    CLAIMS,
+    FLAG,
     about_pages,
     backend_pages,
     claim_pages,
     flag_pages,
 )
-from sparkproof.usecases.explain_release import release_pages
+from sparkproof.usecases.explain_release import release_pages, value_pages
 
 _SUGGESTED, _LEAST = 3, 3
 """How many names a hint gives, and the characters that make a word worth looking for in them."""
-_READ_IN_RELEASES = frozenset({"flag of vllm serve", "backend", "claims"})
+_READ_IN_RELEASES = frozenset({FLAG, "backend", CLAIMS})
 """Kinds of page beside which the newest shipped release has something to say."""
 
 
@@ -37,7 +39,9 @@ def explain(topic: str) -> Report[Explanation]:
     found = [page for name, page in _pages() if _key(name) == wanted]
     if not found or any(page.kind in _READ_IN_RELEASES for page in found):
         found += release_pages(topic.strip())
-    pages = tuple(found)
+    if all(page.kind == CLAIMS for page in found):
+        found += value_pages(topic.strip())
+    pages = tuple(sorted(found, key=lambda page: page.kind == CLAIMS))
     if not pages:
         near = _nearest(wanted)
         hint = f"did you mean {' or '.join(near)}?" if near else "`sparkproof explain` lists topics"

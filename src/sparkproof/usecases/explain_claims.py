@@ -13,6 +13,8 @@ from sparkproof.facts.flags import Flag, flags
 from sparkproof.usecases.claim_rows import claim_row, recorded_answer, sorted_claims
 
 Named = tuple[str, Page]
+CLAIMS, FLAG = "claims", "flag of vllm serve"
+"""Kinds of page: what was claimed of something, and a flag."""
 
 
 def claim_pages() -> list[Named]:
@@ -52,10 +54,11 @@ def about_pages() -> list[Named]:
 
 def _about_page(name: str, found: list[Claim]) -> Page:
     rows = tuple((claim.id, _state(claim)) for claim in found)
-    return Page(name, "claims", "", (), rows)
+    return Page(name, CLAIMS, "", (), rows)
 
 
 def _state(claim: Claim) -> str:
+    """What the newest release answers; where the claim is not true of it, what is."""
     records = list(claim_records().values())
     answer = recorded_answer(records[-1], claim).answer if records else ClaimAnswer.CANNOT_BE_TOLD
     word = {
@@ -63,7 +66,11 @@ def _state(claim: Claim) -> str:
         ClaimAnswer.DOES_NOT_HOLD: "not true",
         ClaimAnswer.CANNOT_BE_TOLD: "untold",
     }[answer]
+    if answer is ClaimAnswer.DOES_NOT_HOLD and claim.now:
+        return f"{' '.join(claim.now.split())} Said otherwise: {claim.statement}"
     release = f" of {records[-1].version}" if records else ""
+    if answer is ClaimAnswer.DOES_NOT_HOLD and claim.holds not in ("", "never"):
+        return f"true of {claim.holds} alone, not{release}: {claim.statement}"
     return f"{word}{release}: {claim.statement}"
 
 
@@ -75,7 +82,7 @@ def flag_pages() -> list[Named]:
 def _flag_page(flag: Flag) -> Page:
     body = (flag.controls, f"if you get it wrong\n{flag.goes_wrong}")
     rows = (("source", flag.source), ("checked", flag.checked.isoformat()))
-    return Page(flag.flag, "flag of vllm serve", "", body, rows, flag.see)
+    return Page(flag.flag, FLAG, "", body, rows, flag.see)
 
 
 def backend_pages() -> list[Named]:
