@@ -1,4 +1,4 @@
-"""Predicted backends beside those that GB10 boots logged, release by release around the build.
+"""Predicted backends beside those that boots logged, release by release around the build.
 
     python benchmarks/selection_agreement.py [--write docs/selection-agreement.md]
 
@@ -36,6 +36,7 @@ from sparkproof.usecases.prove_alternatives import prove_branches
 
 ROOT = Path(__file__).parents[1]
 BOOTS = ROOT / "tests" / "data" / "selection" / "boots.toml"
+GB10 = "gb10"
 AGREE, DISAGREE, UNTOLD = "agree", "disagree", "cannot be told"
 
 
@@ -64,6 +65,7 @@ class Boot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     config: str
     args: tuple[str, ...]
     observed: tuple[Observed, ...]
+    device: str = GB10
     quantization: str = ""
     missing: str = ""
 
@@ -126,7 +128,7 @@ def predictions(boot: Boot, wanted: Observed) -> dict[str, list[str]]:
         if surface is None:
             found.setdefault("", []).append(f"{version} is not at hand")
             continue
-        look = see_surface(surface, find_device("gb10").capability).look_at(profile, {})
+        look = see_surface(surface, find_device(boot.device).capability).look_at(profile, {})
         arguments = parse_selection_args(boot.args)
         for branch in prove_branches(look, Box(), arguments):
             told = ", ".join(f"{k.partition(':')[2]}: {v}" for k, v in branch.assumptions.items())
@@ -178,9 +180,12 @@ def table(found: list[Row]) -> str:
     explained = sum(row.answer == DISAGREE and bool(row.why) for row in found)
     told = f"{counts[AGREE]} agree, {counts[DISAGREE]} disagree ({explained} explained), "
     told += f"{counts[UNTOLD]} cannot be told, of {len(found)} picks in "
-    told += f"{len({row.boot.id for row in found})} boots."
+    boots = {row.boot.id: row.boot.device for row in found}
+    elsewhere = Counter(find_device(name).title for name in boots.values() if name != GB10)
+    told += f"{len(boots)} boots"
+    told += "".join(f"; {count} of them on {name}" for name, count in elsewhere.items()) + "."
     lines = [
-        "# Predicted and logged backends on GB10",
+        "# Predicted and logged backends",
         "",
         "`python benchmarks/selection_agreement.py --write docs/selection-agreement.md`, from",
         "`tests/data/selection/boots.toml` (each boot with its source). Most logs come from",
@@ -197,10 +202,14 @@ def table(found: list[Row]) -> str:
         asked = ", ".join(row.boot.between)
         predicted = row.predicted if row.answer != AGREE else ""
         lines.append(
-            f"| {row.boot.id} | {row.boot.release} | {asked} | {row.observed.role} "
+            f"| {_name(row.boot)} | {row.boot.release} | {asked} | {row.observed.role} "
             f"| {row.observed.backend} | {predicted} | {row.answer} | {row.why} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _name(boot: Boot) -> str:
+    return boot.id if boot.device == GB10 else f"{boot.id} ({find_device(boot.device).title})"
 
 
 def main() -> None:
