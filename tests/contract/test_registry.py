@@ -17,6 +17,7 @@ from sparkproof.adapters.registry import RegistryClient, RegistryImage
 from sparkproof.adapters.registry_login import RegistryLogin
 from sparkproof.core.errors import FormatError, SparkproofError, UnreachableError
 from sparkproof.core.image_name import parse_image_name
+from sparkproof.formats.image_parts import ImageParts
 from sparkproof.testing import images
 from sparkproof.testing.images import Image, ImageFolder
 from sparkproof.testing.registry import RegistryFaults, RegistryServer
@@ -81,6 +82,27 @@ def test_of_an_index_the_platform_is_taken_and_attestations_are_not(
     server.tags[TAG] = folder.index_of({"amd64": other})
     with pytest.raises(FormatError, match="no linux/arm64 image, only linux/amd64"):
         from_registry(server)
+
+
+def documents(server: RegistryServer, meant: str) -> ImageParts:
+    artifact = from_registry(server, f"{TAG}#{meant.replace(':', '=')}")
+    artifact.close()
+    return artifact.source.parts()
+
+
+def test_the_image_that_is_meant_or_none(
+    server: RegistryServer, folder: ImageFolder, image: Image
+) -> None:
+    """By the engine's id: its config's digest, or in some stores that of manifest or index."""
+    index = folder.index_of({"arm64": image})
+    server.tags[TAG] = index
+    for known in (image.config, image.manifest, index):
+        assert documents(server, known).config_digest == image.config
+    server.tags[TAG] = small_image(folder, {**FILES, "vllm/new.py": b""}).manifest
+    assert documents(server, image.manifest).manifest_digest == image.manifest
+    with pytest.raises(UnreachableError, match="is another image today") as caught:
+        documents(server, image.config)
+    assert f"engine:{image.config[7:19]}" in caught.value.hint
 
 
 @pytest.mark.parametrize("login", [None, ("me", "hunter2")])

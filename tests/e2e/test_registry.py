@@ -175,3 +175,28 @@ def test_what_the_registry_does_not_have(run: Run, registry: str) -> None:
     done = run("image", f"{registry}/vllm/vllm-openai:v9")
     assert done.returncode == 4
     assert b"has no" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "told", [{"Image": "config"}, {"Image": "config", "ImageDigest": "manifest"}]
+)
+def test_a_container_by_its_saved_inspection(
+    run: Run, registry: str, tmp_path: Path, told: dict[str, str]
+) -> None:
+    folder = ImageFolder(tmp_path / "image")
+    image = small_image(folder, FILES, name="vllm/vllm-openai:v0.33.0")
+    push_image(registry, folder, image, "v0.33.0")
+    known = {"config": image.config, "manifest": image.manifest}
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text('{"architectures": ["Qwen3ForCausalLM"]}')
+    config = {
+        "Image": f"{registry}/vllm/vllm-openai:v0.33.0",
+        "Cmd": ["vllm", "serve", str(model)],
+    }
+    saved = tmp_path / "inspect.json"
+    row = {"Name": "/x", "Config": config, **{key: known[what] for key, what in told.items()}}
+    saved.write_text(json.dumps([row]))
+    answer = json.loads(run("prove", str(saved), "--json").stdout)
+    identities = [subject["identity"] for subject in answer["subjects"]]
+    assert f"image:{image.config}" in identities, answer["summary"]

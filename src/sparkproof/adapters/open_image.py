@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from sparkproof.adapters.image import ImageArtifact
 from sparkproof.adapters.image_archive import open_saved
 from sparkproof.adapters.image_engine import (
@@ -12,8 +14,8 @@ from sparkproof.adapters.image_engine import (
     open_engine_image,
 )
 from sparkproof.adapters.image_source import ImageSource
-from sparkproof.core.errors import UnreachableError, UsageError
-from sparkproof.core.image_name import parse_image_name
+from sparkproof.core.errors import FormatError, UnreachableError, UsageError
+from sparkproof.core.image_name import ImageName, parse_image_name
 from sparkproof.core.ports import Progress
 from sparkproof.core.refs import CONTAINER, Ref, RefForm, RefKind
 from sparkproof.core.subject import Subject
@@ -37,7 +39,8 @@ def open_image(
 
     Args:
         ref: ``vllm/vllm-openai:TAG``, ``./image.tar``, ``./layout``, ``./image.tar#TAG``,
-            ``engine:NAME`` or ``container:NAME``.
+            ``engine:NAME`` or ``container:NAME``; behind a registry's name ``#sha256=<hex>`` says
+            which image has to be found there, by the engine's id.
         all_layers: fetch those too whose build step tells what they hold.
         engine: stands in for docker or podman.
 
@@ -96,9 +99,31 @@ def _source(ref: Ref, target: Target, *, offline: bool, engine: Engine | None) -
             f"{image.title} is in a registry, and images are not kept in the cache",
             hint="save it to an archive (`docker image save`) and name the file",
         )
+    return _in_registry(image, architecture)
+
+
+def _in_registry(image: ImageName, architecture: str) -> ImageSource:
+    """The image that a name leads to; where a certain one is meant, that one or none.
+
+    A tag may have gone on since: then what is meant can still be had where its id is the digest of
+    a manifest.
+    """
     from sparkproof.adapters.registry import RegistryClient, RegistryImage  # noqa: PLC0415 - HTTP
 
-    return RegistryImage(RegistryClient(image), architecture=architecture)
+    found = RegistryImage(RegistryClient(image), architecture=architecture)
+    parts, meant = found.parts(), image.expected
+    if meant in ("", parts.config_digest, parts.manifest_digest, parts.index_digest):
+        return found
+    found.close()
+    pinned = msgspec.structs.replace(image, digest=meant, expected="")
+    try:
+        return RegistryImage(RegistryClient(pinned), architecture=architecture)
+    except (UnreachableError, FormatError) as error:
+        raise UnreachableError(
+            f"{image.title} is another image today than the one that is meant ({meant[:19]}…)",
+            hint=f"on the machine that has it: engine:{meant[7:19]}, or an archive made there "
+            "with `docker image save`",
+        ) from error
 
 
 def _open_path(value: str, architecture: str) -> ImageSource:

@@ -13,10 +13,12 @@ import msgspec
 from sparkproof.core.errors import UsageError
 from sparkproof.core.refs import redact_url
 
-_LOGIN = re.compile(r"[^/@\s]+:[^/@\s]*@(?!sha256:)")
+_LOGIN = re.compile(r"\A(https?://)?[^/@\s]+:[^/@\s]*@(?!(?:sha256:)?[0-9a-f]{12,}(?:#|\Z))")
+"""Before the host, and so before the first slash; a tag before a digest looks alike."""
 DEFAULT_REGISTRY = "docker.io"
 DEFAULT_TAG = "latest"
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
+ID_MARK = "#sha256="
 _HOST = re.compile(
     r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?\Z"
 )
@@ -33,6 +35,8 @@ class ImageName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         tag: "" where only a digest is given.
         digest: of the manifest or index, ``sha256:<hex>``; "" for none.
+        expected: what an engine calls the image that is meant, ``sha256:<hex>`` ("" for none): the
+            digest of its config or, in some stores, of its manifest or index.
         plain: HTTP without TLS: on the loopback interface, or because the user wrote ``http://``.
     """
 
@@ -41,6 +45,7 @@ class ImageName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tag: str = ""
     digest: str = ""
     plain: bool = False
+    expected: str = ""
 
     @property
     def reference(self) -> str:
@@ -69,11 +74,17 @@ class ImageName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def parse_image_name(text: str) -> ImageName:
     """``vllm/vllm-openai:v0.33.0``, ``127.0.0.1:5000/x@sha256:…``, ``http://host/x:tag``.
 
+    ``#sha256=<hex>`` behind it says which image the name has to lead to.
+
     Raises:
         UsageError: no name of an image.
     """
     scheme = next((s for s in _SCHEMES if text.startswith(s)), "")
-    rest, at, digest = text.removeprefix(scheme).partition("@")
+    named, mark, meant = text.partition(ID_MARK)
+    expected = f"sha256:{meant}" if mark else ""
+    if mark and not DIGEST.match(expected):
+        raise _bad(text, f"behind {ID_MARK} stand 64 hex digits")
+    rest, at, digest = named.removeprefix(scheme).partition("@")
     if at and not DIGEST.match(digest):
         raise _bad(text, "the digest is no sha256:<64 hex digits>")
     head, slash, tail = rest.partition("/")
@@ -91,11 +102,11 @@ def parse_image_name(text: str) -> ImageName:
     if not tag and not digest:
         tag = DEFAULT_TAG
     plain = scheme == "http://" or (not scheme and bool(_LOOPBACK.match(registry)))
-    return ImageName(registry, repository, tag, digest, plain)
+    return ImageName(registry, repository, tag, digest, plain, expected)
 
 
 def _bad(text: str, why: str) -> UsageError:
-    shown = _LOGIN.sub("[redacted]@", redact_url(text))
+    shown = _LOGIN.sub(r"\1[redacted]@", redact_url(text))
     return UsageError(
         f"`{shown}` is no image: {why}",
         hint="e.g. vllm/vllm-openai:v0.33.0, a saved archive (./image.tar) or engine:NAME",

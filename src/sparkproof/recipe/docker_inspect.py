@@ -1,14 +1,26 @@
-"""``docker inspect`` or ``podman inspect`` of a container, as JSON."""
+"""``docker inspect`` or ``podman inspect`` of a container, as JSON.
+
+What a container was made from stands in it under several names. ``Image`` is the engine's own id:
+the digest of the config, or in docker's containerd store that of the manifest or index. A registry
+knows an image by its manifest alone: podman tells that as ``ImageDigest``, docker with a containerd
+store as ``ImageManifestDescriptor``. Sources: moby, api/types/container and daemon/inspect; podman,
+libpod/define/container_inspect; checked 2026-11-30.
+"""
 
 from __future__ import annotations
+
+import re
 
 import msgspec
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
+from sparkproof.core.image_name import ID_MARK
 from sparkproof.recipe.containers import Container, container_deployment
 
 MAX_BYTES = 8 << 20
+_ID = re.compile(r"(?:sha256:)?(?P<hex>[0-9a-f]{64})\Z")
+_SHORTEST_ID = 6
 _HINT = "save `docker inspect NAME`; of a checkpoint, name the folder or its config.json"
 
 
@@ -33,13 +45,16 @@ class InspectedContainer(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """What inspecting a container tells.
 
     Attributes:
-        image: the name it was started by; `digest` what that was (``sha256:...``).
+        image: the name it was started by.
+        image_id: what the engine calls that image, ``sha256:<hex>`` ("" where it is not told).
+        digest: of its manifest or index, by which a registry knows it ("" where it is not told).
         arguments: entrypoint and command in one.
         labels: the image's and the container's own.
     """
 
     name: str
     image: str
+    image_id: str
     digest: str
     arguments: tuple[str, ...]
     environment: dict[str, str]
@@ -66,7 +81,8 @@ def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
     return InspectedContainer(
         name=_text(first.get("Name")).lstrip("/"),
         image=_text(config.get("Image")) or _text(first.get("ImageName")),
-        digest=_text(first.get("Image")),
+        image_id=_digest(first.get("Image")),
+        digest=_manifest(first, config),
         arguments=(*_texts(config.get("Entrypoint")), *_texts(config.get("Cmd"))),
         environment=_environment(config.get("Env")),
         state=_state(first.get("State"), first.get("RestartCount")),
@@ -80,10 +96,34 @@ def deployment_of(container: InspectedContainer, where: str) -> Deployment:
     Raises:
         FormatError: its command is no ``vllm serve`` or API server, or cannot be read.
     """
-    digest = f"@{container.digest}" if container.digest else ""
-    image = f"{container.image.partition('@')[0]}{digest}"
-    started = Container(container.name, image, container.arguments, container.environment)
+    started = Container(
+        container.name, _artifact(container), container.arguments, container.environment
+    )
     return container_deployment(started, where)
+
+
+def _artifact(container: InspectedContainer) -> str:
+    """The image by what a registry can find: its manifest, else the name with the id to expect."""
+    name = container.image.partition("@")[0]
+    sha256 = container.image_id.removeprefix("sha256:")
+    if sha256.startswith(name.removeprefix("sha256:")) and len(name) >= _SHORTEST_ID:
+        return f"engine:{name}"  # started by its id: only that engine has it
+    if container.digest:
+        return f"{name}@{container.digest}"
+    return f"{name}{ID_MARK}{sha256}" if name and sha256 else name
+
+
+def _manifest(first: dict[object, object], config: dict[object, object]) -> str:
+    pinned = _text(config.get("Image")).partition("@")[2]
+    described = first.get("ImageManifestDescriptor")
+    told = described.get("digest") if isinstance(described, dict) else None
+    found = (_digest(value) for value in (pinned, first.get("ImageDigest"), told))
+    return next(filter(None, found), "")
+
+
+def _digest(value: object) -> str:
+    match = _ID.match(_text(value))
+    return f"sha256:{match['hex']}" if match else ""
 
 
 def _environment(value: object) -> dict[str, str]:

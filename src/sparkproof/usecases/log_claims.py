@@ -58,7 +58,7 @@ def judge_claims(version: str, container: InspectedContainer | None) -> tuple[Fi
     if not claims:
         return ()
     told = " and ".join(f"{source} says {claim}" for source, claim in differing or claims)
-    evidence = (Evidence(where=container.image, what=container.digest),)
+    evidence = (Evidence(where=container.image, what=container.digest or container.image_id),)
     if not differing:
         what = f"the log states {version}, as {told}"
         return (Finding(_RULE, Severity.INFO, Confidence.SHOWN, what, "vllm", evidence=evidence),)

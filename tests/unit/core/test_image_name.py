@@ -24,6 +24,10 @@ DIGEST = "sha256:" + "ab" * 32
         ("http://box:5000/x:t", ImageName("box:5000", "x", "t", plain=True)),
         ("https://127.0.0.1/x:t", ImageName("127.0.0.1", "x", "t")),
         ("h.example/x:t@" + DIGEST, ImageName("h.example", "x", "t", DIGEST)),
+        (
+            f"h.example/x:t#{DIGEST.replace(':', '=')}",
+            ImageName("h.example", "x", "t", "", False, DIGEST),
+        ),
     ],
 )
 def test_names(text: str, name: ImageName) -> None:
@@ -38,7 +42,19 @@ def test_titles() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "UPPER/x", "a//b", "x:", "x@sha256:12", "x:ta g", "/x", "http://", "x" * 300, "a/../b"],
+    [
+        "",
+        "UPPER/x",
+        "a//b",
+        "x:",
+        "x@sha256:12",
+        "x#sha256=12",
+        "x:ta g",
+        "/x",
+        "http://",
+        "x" * 300,
+        "a/../b",
+    ],
 )
 def test_what_is_no_name(text: str) -> None:
     with pytest.raises(UsageError):
@@ -49,6 +65,15 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
     with pytest.raises(UsageError) as caught:
         parse_image_name("https://me:hunter2@host/UPPER")
     assert "hunter2" not in caught.value.message
+    with pytest.raises(UsageError) as caught:
+        parse_image_name("me:hunter2@host/x:t@y")
+    assert "hunter2" not in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["vllm-openai:v0.33.0", "127.0.0.1:5000/vllm/vllm-openai:v0.33.0"])
+def test_a_tag_before_a_digest_is_no_login(name: str) -> None:
+    with pytest.raises(UsageError, match=f"`{name}@abab"):
+        parse_image_name(f"{name}@{'ab' * 32}")
 
 
 def test_refs() -> None:

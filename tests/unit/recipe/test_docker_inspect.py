@@ -46,9 +46,33 @@ def test_every_way_to_start_it_gives_one_deployment(entrypoint: object, command:
     deployment = deployment_of(parse_docker_inspect(_inspect(entrypoint, command), "i"), "i")
     assert deployment.checkpoint == "org/model"
     assert deployment.args == ("--max-model-len", "8192")
-    assert deployment.artifact.startswith("image:vllm/vllm-openai:v0.33.0-aarch64-cu130@sha256:aaa")
+    tag = "image:vllm/vllm-openai:v0.33.0-aarch64-cu130"
+    assert deployment.artifact == f"{tag}#sha256={'a' * 64}"
     assert deployment.name == "spark"
     assert set(deployment.env) == {"VLLM_USE_V2_MODEL_RUNNER", "HF_TOKEN"}
+
+
+ID, MANIFEST, TAG = "a" * 64, "sha256:" + "b" * 64, "h.example/vllm:v0.33.0"
+TOLD = [
+    ({"Image": f"sha256:{ID}"}, TAG, f"image:{TAG}#sha256={ID}"),
+    ({"Image": ID, "ImageDigest": MANIFEST, "ImageName": TAG}, TAG, f"image:{TAG}@{MANIFEST}"),
+    ({"Image": ID, "ImageDigest": MANIFEST, "ImageName": TAG}, "", f"image:{TAG}@{MANIFEST}"),
+    ({"ImageManifestDescriptor": {"digest": MANIFEST}}, TAG, f"image:{TAG}@{MANIFEST}"),
+    ({"Image": f"sha256:{ID}"}, f"{TAG}@{MANIFEST}", f"image:{TAG}@{MANIFEST}"),
+    ({"Image": f"sha256:{ID}"}, ID[:12], f"image:engine:{ID[:12]}"),
+    ({"Image": f"sha256:{ID}"}, f"sha256:{ID}", f"image:engine:sha256:{ID}"),
+    ({"Image": "abc"}, TAG, f"image:{TAG}"),
+    ({}, "", ""),
+]
+
+
+@pytest.mark.parametrize(("told", "image", "artifact"), TOLD)
+def test_the_image_is_named_by_what_a_registry_finds(
+    told: dict[str, object], image: str, artifact: str
+) -> None:
+    config = {"Image": image, "Cmd": ["vllm", "serve", "m/m"]}
+    data = json.dumps([{"Name": "/x", "Config": config, **told}]).encode()
+    assert deployment_of(parse_docker_inspect(data, "i"), "i").artifact == artifact
 
 
 def test_a_shell_text_is_read_as_a_shell_would() -> None:
