@@ -66,13 +66,45 @@ def _expert_dtype(config: ModelConfig) -> str:
     return config.expert_dtype or (family.expert_dtype if family else "")
 
 
+class _AsBuilt:
+    """A `Declarer` that leaves out what vLLM builds without the quantization config."""
+
+    def __init__(self, inner: Declarer, method: str) -> None:
+        self._inner = inner
+        self._method = method
+
+    def declare(self, module: Module) -> Declared:
+        if module.without_config and self._method.startswith(module.without_config):
+            return _LEFT_OUT
+        return self._inner.declare(module)
+
+    def unplaced(self) -> tuple[Listed, ...]:
+        return self._inner.unplaced()
+
+    def remarks(self) -> tuple[tuple[Unknown, ...], tuple[Note, ...]]:
+        return self._inner.remarks()
+
+
+_LEFT_OUT = Declared(
+    QuantScheme.UNQUANTIZED,
+    DeclaredBy.NOT_LISTED,
+    detail="built without a quantization config, whatever is declared",
+)
+
+
 def declarer_for(
     config: ModelConfig, block: QuantDeclaration | None, quant: QuantDeclaration | None
 ) -> Declarer:
     """The reading of a block; one that reads nothing where the method is not known."""
-    work = Work()
     if block is None:
         return _Nothing()
+    return _AsBuilt(_reader_of(config, block, quant), block.method)
+
+
+def _reader_of(
+    config: ModelConfig, block: QuantDeclaration, quant: QuantDeclaration | None
+) -> Declarer:
+    work = Work()
     if block.method == "compressed-tensors":
         return CompressedTensors(block, work)
     if block.method == "fp8":

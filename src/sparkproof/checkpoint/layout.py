@@ -52,6 +52,7 @@ class Module(msgspec.Struct, frozen=True):
         projection: the name without what tells layers apart.
         fusion: name of the layer that vLLM loads it into with others ("" for none).
         gathered: stands for all projections of all routed experts of its layer.
+        without_config: see `sparkproof.facts.model_families.Part`.
     """
 
     layer_class: LayerClass
@@ -62,21 +63,20 @@ class Module(msgspec.Struct, frozen=True):
     layer: int = -1
     fusion: str = ""
     gathered: bool = False
+    without_config: tuple[str, ...] = ()
 
     @property
     def routed(self) -> str:
         """Name of the one module that vLLM makes of a layer's routed experts, "" outside."""
-        before, found, _ = self.name.rpartition(_ROUTED)
-        return f"{before}{_ROUTED[:-1]}" if found else ""
+        return _gathered(self.runtime_name) or _gathered(self.name)
 
     def gather(self) -> Module:
         """The one module that vLLM makes of all routed experts; itself outside of them."""
         if not self.routed:
             return self
-        before = self.runtime_name.rpartition(_ROUTED)[0]
-        runtime = f"{before}{_ROUTED[:-1]}" if before else self.routed
+        name = _gathered(self.name) or self.routed
         return msgspec.structs.replace(
-            self, name=self.routed, runtime_name=runtime, fusion="", gathered=True
+            self, name=name, runtime_name=self.routed, fusion="", gathered=True
         )
 
     @property
@@ -92,6 +92,11 @@ class Module(msgspec.Struct, frozen=True):
         leaf = self.fusion.rpartition(".")[2]
         fused = (f"{name.rpartition('.')[0]}.{leaf}" for name in self.own_names)
         return (*self.own_names, *fused)
+
+
+def _gathered(name: str) -> str:
+    before, found, _ = name.rpartition(_ROUTED)
+    return f"{before}{_ROUTED[:-1]}" if found else ""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -268,7 +273,8 @@ class _Builder:
 
     def _exists(self, part: Part) -> bool:
         shared = part.layer_class is LayerClass.SHARED_EXPERT
-        return not shared or self._config.shared_expert or not self._config.num_experts
+        told = self._config.shared_expert or not self._config.num_experts
+        return part.always or not shared or told
 
     def _in_layer(self, part: Part, at: int) -> Iterator[Module]:
         for module in part.modules:
@@ -291,4 +297,5 @@ class _Builder:
             classes=part.classes,
             layer=layer,
             fusion=f"{prefix}.{fused}" if fused else "",
+            without_config=part.without_config,
         )

@@ -90,6 +90,7 @@ class _Modules:
 
     def __init__(self, config: ModelConfig, layout: Layout) -> None:
         self._known = {module.name: module for module in layout.modules}
+        self._without = {m.layer_class: m.without_config for m in layout.modules}
         self._family: ModelFamily | None = find_family(config.architectures, config.model_type)
         self._body = (
             self._family.body(config.architectures, nested=config.nested) if self._family else ""
@@ -116,7 +117,15 @@ class _Modules:
         if layer_class is LayerClass.EXPERTS:
             classes = self._expert
         leaf = name.rpartition(".")[2]
-        return Module(layer_class, name, runtime, leaf if at >= 0 else name, classes, at)
+        return Module(
+            layer_class,
+            name,
+            runtime,
+            leaf if at >= 0 else name,
+            classes,
+            at,
+            without_config=self._without.get(layer_class, ()),
+        )
 
 
 class _Reads:

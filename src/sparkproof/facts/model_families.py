@@ -36,12 +36,17 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             counted on from the last decoder layer. Of many experts or blocks the first stands
             for all.
         classes: module classes that a class target can name: the quantizer's, then vLLM's.
+        without_config: beginnings of the quantization methods under which vLLM builds them as if
+            nothing was declared; "" for any.
+        always: there in every model of the family, though no key of the config tells of them.
     """
 
     layer_class: LayerClass
     on: On
     modules: tuple[str, ...]
     classes: tuple[str, ...] = ("Linear",)
+    without_config: tuple[str, ...] = ()
+    always: bool = False
 
 
 class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
