@@ -12,9 +12,9 @@ from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
 from sparkproof.core.text import shorten
 from sparkproof.core.unknown import Unknown
-from sparkproof.usecases.fit_arguments import Arguments, arguments_of
+from sparkproof.usecases.fit_arguments import Arguments, find_parser, read_arguments
 from sparkproof.usecases.fit_inputs import version_of_artifact
-from sparkproof.usecases.log import read_boots
+from sparkproof.usecases.log import read_last_boot
 
 _SERVED = "--served-model-name"
 _NAMES, _NAME = 8, 80
@@ -26,14 +26,17 @@ def expected_of(
 ) -> Expected:
     """What was promised: the deployment's words, and the user's on top.
 
+    The arguments are typed by the shipped parser of the release; the artifact itself is not read
+    for them, which takes seconds that a server is not to be kept waiting for.
+
     Raises:
         UsageError: the deployment's arguments are nonsense.
-        UnreachableError, FormatError: its artifact is on this disk and can't be read.
     """
     if deployment is None:
         return Expected(version=version, version_from="--expect", names=tuple(names))
-    taken = arguments_of(deployment.args, deployment.artifact)
-    stated = version or version_of_artifact(deployment.artifact)
+    of_artifact = version_of_artifact(deployment.artifact)
+    taken = read_arguments(deployment.args, find_parser(of_artifact, ""), of_artifact)
+    stated = version or of_artifact
     return Expected(
         version=stated,
         version_from="--expect" if version else f"the artifact {deployment.artifact}",
@@ -74,7 +77,7 @@ def log_says(source: str) -> LogSays:
     Raises:
         FormatError, UnreachableError, UsageError: no log of vLLM, or it can't be read.
     """
-    boot = read_boots(open_log(source)).boots[-1]
+    _, boot = read_last_boot(open_log(source))
     on = next((f for f in reversed(boot.features) if f.feature == "async_scheduling"), None)
     eager = _flag(boot, "enforce_eager")
     sizes = [int(n) for n in re.findall(r"\d+", boot.argument("cudagraph_capture_sizes") or "")]
