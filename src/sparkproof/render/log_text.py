@@ -23,16 +23,19 @@ _OFF = Span("off", Style.WARN)
 
 
 def render_log(result: LogResult) -> list[Line]:
-    """Facts of the last boot, after a line for each earlier one."""
+    """Facts of each server's last boot, after a line for each earlier one."""
     if not result.boots:
         return []
     size = f"{result.where}  {plural(result.lines, 'line')}, {format_bytes(result.size_bytes)}"
     if result.boots_total > 1:
         size += f", {result.boots_total} boots"
     lines = [line(Span(size, Style.DIM))]
-    lines += [_brief(view.boot) for view in result.boots[:-1]]
-    last = result.boots[-1]
-    lines += _boot(last)
+    last = {view.boot.service: view for view in result.boots}
+    several = len(last) > 1
+    shown = {id(view) for view in last.values()}
+    lines += [_brief(view.boot, several) for view in result.boots if id(view) not in shown]
+    for view in last.values():
+        lines += _boot(view, several)
     if result.timeline:
         lines += [line(), heading("timeline")]
         lines += table(
@@ -41,18 +44,24 @@ def render_log(result: LogResult) -> list[Line]:
     return lines
 
 
-def _brief(boot: BootLog) -> Line:
+def _title(boot: BootLog, several: bool) -> str:
+    return f"{boot.service}, boot {boot.number}" if several else f"boot {boot.number}"
+
+
+def _brief(boot: BootLog, several: bool) -> Line:
     outcome = Span(boot.outcome.value, _OUTCOME_STYLE[boot.outcome])
     first = boot.errors[0] if boot.errors else None
     said = shorten(f"  {first.kind}: {first.message}", 120) if first else ""
-    return line(f"  boot {boot.number}  lines {boot.first_line}-{boot.last_line}  ", outcome, said)
+    return line(
+        f"  {_title(boot, several)}  lines {boot.first_line}-{boot.last_line}  ", outcome, said
+    )
 
 
-def _boot(view: BootView) -> list[Line]:
+def _boot(view: BootView, several: bool) -> list[Line]:
     boot = view.boot
     lines = [line()]
     title = f"lines {boot.first_line}-{boot.last_line}"
-    lines.append(heading(f"boot {boot.number}", f"{title}, {boot.outcome.value}"))
+    lines.append(heading(_title(boot, several), f"{title}, {boot.outcome.value}"))
     lines += _section("identity", _identity(boot))
     lines += _section("backends", _backends(boot))
     lines += _section("values", _values(boot))

@@ -14,11 +14,13 @@ from sparkproof.bootlog.diagnosis import diagnose
 from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, own_events, with_pieces
 from sparkproof.bootlog.probes import signature_probes
 from sparkproof.core.errors import FormatError
+from sparkproof.core.finding import Finding
 from sparkproof.core.observations.boot_log import BootLog, Hit, LogReading
 from sparkproof.core.ports import LogSource
 from sparkproof.core.report import Report
 from sparkproof.core.results.log import BootView, LogResult
 from sparkproof.core.unknown import Unknown
+from sparkproof.core.verdict import Verdict, fold
 from sparkproof.facts.book import signatures
 from sparkproof.facts.log_book import log_lines
 from sparkproof.facts.surfaces import load_messages
@@ -32,6 +34,7 @@ from sparkproof.usecases.log_claims import find_container, judge_claims
 from sparkproof.usecases.log_findings import describe_boot, judge_boot, next_steps
 
 _PIECE_BYTES = 64 << 20
+_URGENT = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.SKIPPED)
 _ENDED = ("exited", "stopped", "dead")
 _METRICS = (
     "vllm:num_requests_running",
@@ -65,6 +68,24 @@ def read_boots(source: LogSource) -> LogReading:
         FormatError, UnreachableError: no vLLM log, or it can't be read.
     """
     return _require_log(read_log(source.chunks(), phrase_index(), source.name))
+
+
+def read_last_boot(source: LogSource) -> tuple[LogReading, BootLog]:
+    """The log of one server, and its last boot.
+
+    Raises:
+        FormatError, UnreachableError: no vLLM log, or of several servers, or it can't be read.
+    """
+    reading = read_boots(source)
+    last = reading.last_boots()
+    if len(last) > 1:
+        names = ", ".join(boot.service or "(no name)" for boot in last)
+        raise FormatError(
+            f"{len(last)} servers print into it: {names}",
+            where=reading.where,
+            hint=f"save one server's lines: docker compose logs {last[-1].service} > FILE",
+        )
+    return reading, last[-1]
 
 
 def _require_log(reading: LogReading) -> LogReading:
@@ -118,10 +139,13 @@ def report_reading(
     container: InspectedContainer | None = None,
     unknowns: tuple[Unknown, ...] = (),
 ) -> Report[LogResult]:
-    """The report on a reading; the last boot gives the verdict."""
+    """The report on a reading; the last boot of each server gives the verdict."""
     views = tuple(view_boot(boot, reading.where) for boot in reading.boots)
-    last = views[-1]
-    verdict, findings = judge_boot(last, reading.where)
+    last = {view.boot.service: view for view in views}
+    judged = [(view, *judge_boot(view, reading.where)) for view in last.values()]
+    judged.sort(key=lambda item: _URGENT.index(item[1]))
+    findings = tuple(f for view, _, found in judged for f in _named(view, found, len(last)))
+    version = judged[0][0].boot.version
     return make_report(
         "log",
         LogResult(
@@ -131,12 +155,25 @@ def report_reading(
             lines=reading.lines,
             size_bytes=reading.size_bytes,
         ),
-        verdict=verdict,
-        summary=describe_boot(last),
-        findings=(*findings, *judge_claims(last.boot.version, container)),
+        verdict=fold(verdict for _, verdict, _ in judged),
+        summary="; ".join(_told(view, len(last)) for view, _, _ in judged),
+        findings=(*findings, *judge_claims(version, container)),
         unknowns=(*reading.unknowns, *unknowns),
-        next_steps=next_steps(last),
+        next_steps=next_steps(judged[0][0]),
     )
+
+
+def _told(view: BootView, servers: int) -> str:
+    said = describe_boot(view)
+    return f"{view.boot.service}: {said}" if servers > 1 else said
+
+
+def _named(view: BootView, findings: Iterable[Finding], servers: int) -> Iterable[Finding]:
+    """The findings, with the server's name where there are several."""
+    if servers == 1:
+        return findings
+    name = view.boot.service
+    return (msgspec.structs.replace(f, subject=f"{name} {f.subject}".rstrip()) for f in findings)
 
 
 def view_boot(boot: BootLog, where: str) -> BootView:
@@ -157,12 +194,12 @@ def explain_death(
     Raises:
         FormatError, UnreachableError, UsageError: a piece can't be read.
     """
-    reading = read_boots(open_log(text))
+    reading, last = read_last_boot(open_log(text))
     container, unknowns = find_container(text, inspect)
     pieces = _gather(container, kernel, metrics, pressure)
-    own = own_events(reading.boots[-1], pieces)
+    own = own_events(last, pieces)
     pieces = msgspec.structs.replace(pieces, kernel_hits=_hits(own, oom_killed=pieces.oom_killed))
-    boot = with_pieces(reading.boots[-1], pieces)
+    boot = with_pieces(last, pieces)
     view = view_boot(boot, reading.where)
     verdict, findings = judge_boot(view, reading.where)
     return make_report(

@@ -8,7 +8,7 @@ from sparkproof.adapters.log_sources import open_log
 from sparkproof.adapters.log_tail import LogTail
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.results.log import Cause
-from sparkproof.usecases.log import read_boots, view_boot
+from sparkproof.usecases.log import read_last_boot, view_boot
 
 
 def tail_of(log: str) -> LogTail | None:
@@ -31,10 +31,10 @@ def tail_of(log: str) -> LogTail | None:
 def cause_in(log: str, after_line: int) -> tuple[Cause | None, str]:
     """The cause that the last boot's log names in lines after one, and its first error."""
     try:
-        reading = read_boots(open_log(log))
+        reading, boot = read_last_boot(open_log(log))
     except (FormatError, UnreachableError):
         return None, ""
-    diagnosis = view_boot(reading.boots[-1], reading.where).diagnosis
+    diagnosis = view_boot(boot, reading.where).diagnosis
     named = ([diagnosis.cause] if diagnosis.cause else []) + list(diagnosis.kinds)
     new = (c for c in named if any(e.line > after_line for e in c.evidence))
     saw = diagnosis.saw if diagnosis.saw_line > after_line else ""

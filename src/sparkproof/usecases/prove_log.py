@@ -27,7 +27,7 @@ from sparkproof.memory.budget import GIB
 from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
 from sparkproof.recipe.vllm_args import plain_size
 from sparkproof.usecases.fit_case import FitRequest, read_case
-from sparkproof.usecases.log import read_boots
+from sparkproof.usecases.log import read_last_boot
 from sparkproof.usecases.prove_roles import ATTENTION_KERNEL
 
 _LOGGED_CLASS = {"experts": "experts", ATTENTION_KERNEL: "attention"}
@@ -81,10 +81,7 @@ def compare_with_log(
         FormatError, UnreachableError, UsageError: the log can't be read, or is none of vLLM's.
     """
     source = open_log(log)
-    reading = read_boots(source)
-    if not reading.boots:
-        raise FormatError("no boot of vLLM in it", where=source.name)
-    boot = reading.boots[-1]
+    _, boot = read_last_boot(source)
     plan, unknowns = _plan(boot, release, deployment)
     flags = flags_with_values(deployment.args)
     compared = [

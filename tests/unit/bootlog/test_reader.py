@@ -11,8 +11,9 @@ from tests.unit.bootlog.conftest import INDEX, LOGS, ReadText, read_file
 
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.boot_log import Judgement, Outcome, Phase
+from sparkproof.formats.vllm_log.lane import BOOTS_KEPT
 from sparkproof.formats.vllm_log.lines import LINE_LIMIT
-from sparkproof.formats.vllm_log.reader import BOOTS_KEPT, read_log
+from sparkproof.formats.vllm_log.reader import read_log
 
 RECORDED: list[dict[str, Any]] = json.loads((LOGS / "recorded-boots.json").read_text())["records"]
 HEALTHY = {
@@ -166,7 +167,7 @@ def test_a_line_of_a_hundred_megabytes_takes_its_first_piece(read_text: ReadText
 
 @pytest.mark.parametrize("data", [b"", b"\0\xff\xfe" * 5000, b"hello\nworld\n"])
 def test_something_else_is_one_clear_error(data: bytes) -> None:
-    with pytest.raises(FormatError, match="vLLM log|binary data"):
+    with pytest.raises(FormatError, match=r"vLLM log|binary data"):
         read_log([data], INDEX, "log")
 
 

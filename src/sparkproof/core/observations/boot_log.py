@@ -221,7 +221,7 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One start of one server.
 
     Attributes:
-        number: 1-based, in the order of the log.
+        number: 1-based, in the order of the log, of its service.
         whole: its beginning is in the log.
         version: as the banner or the engine states it ("" if neither is there).
         command: the command line, where the log begins with one.
@@ -229,6 +229,7 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         absent: facts that a boot of this kind prints by that phase and this one did not.
         started_at, last_at: the first and the last stamp, by the server's clock ("" for none).
         pids: its processes, by the count of the machine or container that they ran in.
+        service: whose lines they are, where one output carries several ("" for only one).
     """
 
     number: int
@@ -254,6 +255,7 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     started_at: str = ""
     last_at: str = ""
     pids: tuple[int, ...] = ()
+    service: str = ""
 
     def first(self, name: str) -> Value | None:
         """The first value stated under this name."""
@@ -294,7 +296,7 @@ class LogReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole log.
 
     Attributes:
-        boots: the last ones, oldest first; `boots_total` counts all of them.
+        boots: the last ones, oldest first, service by service; `boots_total` counts all of them.
         recognised: lines that bear vLLM's own header or a phrase that we know.
         headed: those that bear the header, or are of the access log.
     """
@@ -307,3 +309,7 @@ class LogReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recognised: int
     headed: int = 0
     unknowns: tuple[Unknown, ...] = ()
+
+    def last_boots(self) -> tuple[BootLog, ...]:
+        """The last boot of each service."""
+        return tuple({boot.service: boot for boot in self.boots}.values())

@@ -48,8 +48,9 @@ _EPHEMERAL = ("backend", "candidates", "why", "arguments", "config", "command", 
 class BootBuilder:
     """Collects what the lines of one boot say."""
 
-    def __init__(self, number: int, first_line: int) -> None:
+    def __init__(self, number: int, first_line: int, service: str = "") -> None:
         self.number = number
+        self.service = service
         self.first_line = first_line
         self.line = first_line
         self.reached = Phase.START
@@ -231,6 +232,7 @@ class BootBuilder:
             started_at=self._started_at,
             last_at=self._last_at or self._started_at,
             pids=tuple(self._pids),
+            service=self.service,
         )
 
     def _outcome(self) -> Outcome:

@@ -32,9 +32,9 @@ _HEAD_BYTES = 200
 class OpenBoot:
     """Lines of one boot, some read, some waiting."""
 
-    def __init__(self, index: PhraseIndex, number: int, first_line: int) -> None:
+    def __init__(self, index: PhraseIndex, number: int, first_line: int, service: str = "") -> None:
         self._index = index
-        self._boot = BootBuilder(number, first_line)
+        self._boot = BootBuilder(number, first_line, service)
         self._pending: list[tuple[bytes, Interest, int]] = []
         self._pending_bytes = 0
         self._begun = self._versioned = self._ended = self._served = False

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.boot_log import LogReading
+from sparkproof.core.observations.boot_log import BootLog, LogReading
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.magic import HEAD_BYTES, Kind, kind_by_bytes, known_kind
+from sparkproof.formats.vllm_log.lane import Lane
 from sparkproof.formats.vllm_log.lines import LINE_LIMIT, LineCutter
-from sparkproof.formats.vllm_log.open_boot import OpenBoot
-from sparkproof.formats.vllm_log.phrases import DULL, PhraseIndex
+from sparkproof.formats.vllm_log.phrases import PhraseIndex
+from sparkproof.formats.vllm_log.services import ServiceSplitter
 
-BOOTS_KEPT = 8
-"""Boots that a reading holds; of more, the last ones."""
-_ACCESS = b' HTTP/1.1" '
 _GIVE = "give a server's output: `docker logs NAME`, `journalctl -u UNIT`, a file"
 _DOCUMENT_HEADINGS = 3
 """A pasted log may have a comment before and after it."""
@@ -28,12 +25,9 @@ class LogReader:
         self._index = index
         self._where = where
         self._cutter = LineCutter()
-        self._ended: deque[OpenBoot] = deque(maxlen=BOOTS_KEPT - 1)
-        self._current = OpenBoot(index, 1, 1)
+        self._services = ServiceSplitter()
+        self._lanes = {"": Lane(index, "", 1)}
         self._lines = 0
-        self._recognised = 0
-        self._headed = 0
-        self._headings = 0
         self._head = b""
 
     def feed(self, chunks: Iterable[bytes]) -> None:
@@ -62,57 +56,34 @@ class LogReader:
         self._feed_batches(self._cutter.flush())
 
     def _feed_batches(self, batches: Iterable[list[bytes]]) -> None:
-        look_up = self._current.index.look_up
+        services = self._services
         for batch in batches:
-            number = self._lines
+            numbers = range(self._lines + 1, self._lines + 1 + len(batch))
             self._lines += len(batch)
-            boot = self._current
-            recognised = headed = 0
-            for raw in batch:
-                number += 1
-                if _ACCESS in raw:
-                    recognised += 1
-                    headed += 1
-                    status = raw.rpartition(_ACCESS)[2][:1]
-                    boot.answered(raw, status, number)
-                    continue
-                interest = look_up(raw)
-                if interest is None:
-                    if raw[:1] == b"#" and raw.lstrip(b"#")[:1] == b" ":
-                        self._headings += 1
-                    continue
-                recognised += 1
-                headed += interest.headed
-                if interest is DULL:
-                    boot.stamped = raw
-                    continue
-                if interest.turning:
-                    if boot.turns(raw, interest):
-                        boot = self._next_boot(number)
-                        boot.start(raw, interest)
-                    look_up = boot.index.look_up
-                if interest.headed:
-                    boot.stamped = raw
-                boot.add(raw, interest, number)
-            self._recognised += recognised
-            self._headed += headed
-            boot.line = self._lines
+            if not services.on and not self._lanes[""].headed:
+                services.look_at(batch)
+            if not services.on:
+                self._lanes[""].take(numbers, batch)
+                continue
+            for name, its_numbers, its_lines in services.split(numbers, batch):
+                if name not in self._lanes:
+                    self._lanes[name] = Lane(self._index, name, its_numbers[0])
+                self._lanes[name].take(its_numbers, its_lines)
 
-    def _next_boot(self, number: int) -> OpenBoot:
-        self._current.line = number - 1
-        self._ended.append(self._current)
-        self._current = OpenBoot(self._index, self._current.number + 1, number)
-        return self._current
+    def _servers(self) -> list[Lane]:
+        """Those of vLLM's making; beside such a one, what other services print is not judged."""
+        lanes = list(self._lanes.values())
+        return [lane for lane in lanes if lane.headed] or lanes
 
     @property
     def state(self) -> str:
         """Version and phase in a few words, for somebody who watches."""
-        return self._current.state
+        return "; ".join(lane.state for lane in self._servers())
 
     @property
     def decided(self) -> bool:
-        """Whether the current boot is ready or has failed."""
-        return self._current.decided
+        """Whether the current boot of each server is ready or has failed."""
+        return all(lane.decided for lane in self._servers())
 
     def reading(self) -> LogReading:
         """Everything so far.
@@ -121,33 +92,37 @@ class LogReader:
             FormatError: no line of it is of vLLM's making or holds a phrase that we know, or it
                 is a text that talks of such lines.
         """
-        boots = tuple(boot.finish() for boot in (*self._ended, self._current))
-        if not self._headed:
-            self._refuse(kind_by_bytes(self._head))
-            self._refuse_other_engine()
-        if not self._recognised:
-            raise nothing_known(self._where)
-        if not self._headed and not any(boot.errors for boot in boots):
-            if self._headings >= _DOCUMENT_HEADINGS:
-                raise _refusal("this is a document with headings, not a log", self._where)
-            if not any(boot.fact_count or boot.hits for boot in boots):
-                raise nothing_known(self._where)
+        lanes = self._servers()
+        boots = tuple(boot for lane in lanes for boot in lane.boots())
+        headed = sum(lane.headed for lane in lanes)
+        if not headed:
+            self._refuse_foreign(lanes, boots)
         return LogReading(
             where=self._where,
             boots=boots,
-            boots_total=self._current.number,
+            boots_total=sum(lane.total for lane in lanes),
             lines=self._lines,
             size_bytes=self._cutter.size_bytes,
-            recognised=self._recognised,
-            headed=self._headed,
+            recognised=sum(lane.recognised for lane in lanes),
+            headed=headed,
             unknowns=self._unknowns(),
         )
 
-    def _refuse_other_engine(self) -> None:
-        other = next((b.other for b in (*self._ended, self._current) if b.other), "")
+    def _refuse_foreign(self, lanes: list[Lane], boots: tuple[BootLog, ...]) -> None:
+        """Refuse what bears no header of vLLM's and is not a piece of its output either."""
+        self._refuse(kind_by_bytes(self._head))
+        other = next((lane.other for lane in lanes if lane.other), "")
         if other:
             hint = f"only vLLM's logs are read; of {other}'s no line is judged"
             raise FormatError(f"this is {other}'s log, not vLLM's", where=self._where, hint=hint)
+        if not any(lane.recognised for lane in lanes):
+            raise nothing_known(self._where)
+        if any(boot.errors for boot in boots):
+            return
+        if sum(lane.headings for lane in lanes) >= _DOCUMENT_HEADINGS:
+            raise _refusal("this is a document with headings, not a log", self._where)
+        if not any(boot.fact_count or boot.hits for boot in boots):
+            raise nothing_known(self._where)
 
     def _unknowns(self) -> tuple[Unknown, ...]:
         if not self._cutter.cut:

@@ -1,0 +1,65 @@
+"""Whose line it is where one output carries several: compose, ``kubectl logs --prefix``, stern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_COLOUR = rb"(?:\x1b\[[0-9;]*m)*"
+_OWNER = re.compile(
+    rb"(?:%(c)s(?P<compose>[A-Za-z0-9][\w.-]{0,80}) *%(c)s\|(?: |(?=\x1b)|\Z)"
+    rb"|\[pod/(?P<pod>[\w./-]{1,160})\] "
+    rb"|%(c)s(?P<stern>[\w.-]{1,120} \xe2\x80\xba %(c)s[\w.-]{1,80}) )" % {b"c": _COLOUR}
+)
+_ANSI = re.compile(_COLOUR)
+_HEADER = re.compile(rb"\b(?:DEBUG|INFO|WARNING|ERROR) (?:\d{4}-)?\d\d-\d\d \d\d:")
+_LOOKED_AT = 64
+_MOST = 32
+"""Services that are kept apart; lines of further ones go to the one before."""
+
+
+class ServiceSplitter:
+    """Parts batches of lines by the service that printed them, once the output shows any.
+
+    Attributes:
+        on: whether lines bear the names of services.
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        self._names: set[str] = set()
+        self._last = ""
+
+    def look_at(self, lines: list[bytes]) -> None:
+        """Decide by the first lines: most must bear a name, and all of vLLM's."""
+        some = [line for line in lines[:_LOOKED_AT] if line.strip()]
+        nameless = [line for line in some if _OWNER.match(line) is None]
+        most = 2 * len(nameless) <= len(some) and len(nameless) < len(some)
+        self.on = most and not any(_HEADER.search(line) for line in nameless)
+
+    def split(
+        self, numbers: Iterable[int], lines: list[bytes]
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        """Each service's lines without its name, and their numbers; one that bears no name belongs
+        to the line above it.
+        """
+        parts: dict[str, tuple[list[int], list[bytes]]] = {}
+        for number, raw in zip(numbers, lines, strict=True):
+            match = _OWNER.match(raw)
+            line = raw
+            if match is not None:
+                self._last = self._known(match)
+                line = raw[match.end() :]
+            own = parts.setdefault(self._last, ([], []))
+            own[0].append(number)
+            own[1].append(line)
+        for name, (its_numbers, its_lines) in parts.items():
+            yield name, its_numbers, its_lines
+
+    def _known(self, match: re.Match[bytes]) -> str:
+        raw = match["compose"] or match["pod"] or match["stern"]
+        name = _ANSI.sub(b"", raw).decode("utf-8", "replace")
+        if name not in self._names and len(self._names) >= _MOST:
+            return self._last
+        self._names.add(name)
+        return name
