@@ -9,12 +9,14 @@ from sparkproof.core.finding import Finding
 from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.server_port import Ask
-from sparkproof.core.verdict import Criterion
+from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.coherence import NOISE_TOKENS, QUESTION_TOKENS, QUESTIONS
 from sparkproof.gates.fingerprint import PROMPTS
+from sparkproof.gates.pages import make_finding
 from sparkproof.gates.smoke_features import judge_features
-from sparkproof.gates.smoke_server import judge_server
+from sparkproof.gates.smoke_server import failure_words, judge_server
 from sparkproof.gates.smoke_speech import judge_speech
+from sparkproof.gates.smoke_structured import SHAPE
 from sparkproof.gates.warmup import judge_warmup
 from sparkproof.load.ask import CHAT, body_ask, chat_ask, raw_ask
 from sparkproof.load.prompts import compose
@@ -33,15 +35,10 @@ TOOLS: list[dict[str, Any]] = [
         },
     }
 ]
-_SCHEMA = {
-    "type": "object",
-    "properties": {"name": {"type": "string", "maxLength": 12}, "count": {"type": "integer"}},
-    "required": ["name", "count"],
-    "additionalProperties": False,
-}
 THINK_TOKENS = 512
 DRAFT_TOKENS = 48
 DRAFT_REQUESTS = 4
+_COUNTED, _BEGUN = 48, 6
 
 
 def plan_speech(model: str) -> tuple[Ask, ...]:
@@ -66,7 +63,7 @@ def plan_chat(model: str, max_model_len: int) -> tuple[Ask, ...]:
     budget = min(THINK_TOKENS, max(16, (max_model_len or 4096) // 4))
     question = "What is the capital of Peru?"
     tool = [{"role": "user", "content": "Call the tool to tell me the weather in Lima."}]
-    shape = {"type": "json_schema", "json_schema": {"name": "x", "schema": _SCHEMA}}
+    shape = {"type": "json_schema", "json_schema": {"name": "x", "schema": SHAPE}}
     common = {"model": model, "temperature": 0, "max_tokens": budget}
     return (
         chat_ask("chat/answer", model, question, budget),
@@ -82,6 +79,7 @@ def plan_chat(model: str, max_model_len: int) -> tuple[Ask, ...]:
             "Name one river and count its letters.",
             budget,
             response_format=shape,
+            chat_template_kwargs={"enable_thinking": False},
         ),
     )
 
@@ -98,19 +96,27 @@ def plan_prefix(model: str, words: int, seed: str) -> tuple[Ask, Ask]:
 
 
 def plan_drafts(model: str) -> tuple[Ask, ...]:
-    """Predictable text, in which any drafter finds something to guess."""
-    prompts = (f"Count from {3 + 10 * n}:\n" for n in range(DRAFT_REQUESTS))
-    return tuple(
-        raw_ask(f"draft/{n}", model, prompt, DRAFT_TOKENS, ignore_eos=True)
-        for n, prompt in enumerate(prompts)
-    )
+    """Text that goes on as it stands in the prompt already: n-gram drafters look nowhere else."""
+    asks = []
+    for number in range(DRAFT_REQUESTS):
+        start = 3 + 10 * number
+        counted = " ".join(map(str, range(start, start + _COUNTED)))
+        again = " ".join(map(str, range(start, start + _BEGUN)))
+        prompt = f"Count from {start}:\n{counted}\nCount from {start}:\n{again}"
+        asks.append(raw_ask(f"draft/{number}", model, prompt, DRAFT_TOKENS, ignore_eos=True))
+    return tuple(asks)
 
 
 def judge_smoke(result: SmokeResult) -> tuple[tuple[Criterion, ...], tuple[Finding, ...]]:
     """Every criterion and finding; works on a stored result as on a fresh one."""
     criteria, findings = judge_server(result)
     if result.costs:
-        criteria = (*criteria, judge_warmup(result.costs))
+        failed = next((e for e in labelled(result.exchanges, "warm") if not e.ok), None)
+        warm = judge_warmup(result.costs, failure_words(failed) if failed else "")
+        criteria = (*criteria, warm)
+        if warm.verdict is Verdict.FAIL:
+            cold = make_finding("smoke/no-answer", warm.reason, where="warm-up", what=warm.reason)
+            findings = (cold, *findings)
     if result.warm_only or not result.exchanges:
         return criteria, findings
     for judge in (judge_speech, judge_features):

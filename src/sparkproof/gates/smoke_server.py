@@ -13,6 +13,7 @@ from sparkproof.formats.vllm_metrics import missing_names
 from sparkproof.gates.pages import make_finding
 
 _UNSTAMPED = re.compile(r"0\.0\.|0\.1\.dev|dev0\b|unknown", re.IGNORECASE)
+_NOT_FOUND = 404
 _LOCAL = re.compile(r"\+.*\Z")
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 
@@ -80,8 +81,10 @@ def _names(result: SmokeResult) -> tuple[Criterion, tuple[Finding, ...]]:
 def _unreachable(exchange: Exchange, result: SmokeResult) -> Finding:
     kind, _, name = exchange.label.partition("/")
     through = f" through {result.gateway}" if kind == "gateway" else ""
-    says = exchange.detail or f"{exchange.status} {exchange.body[:160]}"
+    says = failure_words(exchange)
     rule = "smoke/gateway-name" if kind == "gateway" else "smoke/name-not-served"
+    if exchange.status != _NOT_FOUND:
+        rule = "smoke/no-answer"
     return make_finding(
         rule, f"`{name}` does not answer{through}: {says}", where=exchange.path, what=says
     )
@@ -108,4 +111,6 @@ def failure_words(exchange: Exchange) -> str:
         return exchange.detail or exchange.failure.value
     if exchange.stream and exchange.stream.error:
         return exchange.stream.error[:160]
+    if exchange.error:
+        return f"{exchange.status} with an error in it: {exchange.error[:160]}"
     return f"{exchange.status} {exchange.body[:160]}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from sparkproof.core.errors import FormatError
 from sparkproof.core.finding import Finding
 from sparkproof.core.observations.exchange import Exchange
@@ -15,6 +13,7 @@ from sparkproof.gates.coherence import Sample, judge_coherence
 from sparkproof.gates.fingerprint import SET_NAME, judge_change, known_text_nats, read_trace
 from sparkproof.gates.pages import make_finding
 from sparkproof.gates.smoke_server import failure_words
+from sparkproof.gates.smoke_structured import judge_structured
 
 _OUR_BUDGET = frozenset({"response/cut-off", "response/call-cut"})
 """What ends at a budget that is ours is no fault of the server."""
@@ -37,7 +36,7 @@ def judge_speech(result: SmokeResult) -> Judged:
         criterion, found = _chat(result, label)
         criteria.append(criterion)
         findings += found
-    criterion, found = _structured(result)
+    criterion, found = judge_structured(result)
     return (*criteria, criterion), (*findings, *found)
 
 
@@ -114,35 +113,6 @@ def _chat(result: SmokeResult, label: str) -> tuple[Criterion, list[Finding]]:
     if rule:
         return Criterion(name, Verdict.INCONCLUSIVE, "an empty answer"), []
     return Criterion(name, Verdict.PASS, fine), []
-
-
-def _structured(result: SmokeResult) -> tuple[Criterion, list[Finding]]:
-    name = "smoke/structured"
-    exchange = next((e for e in result.exchanges if e.label == "chat/structured"), None)
-    if exchange is None:
-        return Criterion(name, Verdict.SKIPPED, "not asked"), []
-    text, finish = _text_of(exchange) if exchange.ok else ("", "")
-    try:
-        msgspec.json.decode(text, type=dict[str, object])
-    except (msgspec.DecodeError, RecursionError):
-        if exchange.ok and finish == "length":
-            return Criterion(name, Verdict.INCONCLUSIVE, "cut off before the object was whole"), []
-        reason = failure_words(exchange) if not exchange.ok else f"no JSON object: {text[:60]!r}"
-        finding = make_finding(
-            "smoke/structured", reason, where=exchange.path, what=_seen(exchange)
-        )
-        return Criterion(name, Verdict.FAIL, reason), [finding]
-    return Criterion(name, Verdict.PASS, "a JSON object of the wanted shape"), []
-
-
-def _text_of(exchange: Exchange) -> tuple[str, str]:
-    try:
-        choice = parse_as(Answer, exchange.body.encode(), exchange.label).choices[0]
-    except (FormatError, IndexError):
-        return "", ""
-    message = choice.message
-    said = (message.content or message.reasoning or message.reasoning_content) if message else ""
-    return said or "", choice.finish_reason or ""
 
 
 def _called(exchange: Exchange) -> bool:

@@ -53,12 +53,17 @@ def first_costs(exchanges: Sequence[Exchange]) -> tuple[FirstCost, ...]:
     )
 
 
-def judge_warmup(costs: Sequence[FirstCost]) -> Criterion:
-    """Warm when the second request of every shape came back; what was cold is told."""
+def judge_warmup(costs: Sequence[FirstCost], said: str = "") -> Criterion:
+    """Warm when the second request of every shape came back; what was cold is told.
+
+    Args:
+        said: in place of an answer.
+    """
     name = "smoke/warm"
     silent = [cost.shape for cost in costs if cost.again_s < 0]
     if silent or not costs:
-        return Criterion(name, Verdict.FAIL, f"no answer for {', '.join(silent) or 'any shape'}")
+        reason = f"no answer for {', '.join(silent) or 'any shape'}"
+        return Criterion(name, Verdict.FAIL, f"{reason}: {said}" if said else reason)
     cold = [
         cost
         for cost in costs

@@ -25,6 +25,7 @@ from sparkproof.formats.openai_answer import (
     Tokens,
     VersionAnswer,
     error_message,
+    hidden_error,
     parse_as,
 )
 from sparkproof.formats.vllm_metrics import read_counts
@@ -210,10 +211,13 @@ def _read(reply: Reply, path: str, topic: str, unknowns: list[Unknown], parse: A
         said = reply.detail or f"{reply.status} {error_message(reply.body)[:120]}"
         unknowns.append(Unknown(path, said, topic))
         return None
+    if error := hidden_error(reply.body):
+        unknowns.append(Unknown(path, f"200 with an error in it: {error[:120]}", topic))
+        return None
     try:
         return parse(reply.body, path)
-    except FormatError as error:
-        unknowns.append(Unknown.from_error(error, topic))
+    except FormatError as broken:
+        unknowns.append(Unknown.from_error(broken, topic))
         return None
 
 

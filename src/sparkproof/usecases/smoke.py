@@ -303,13 +303,18 @@ def _summary(
         return f"{result.model} is {what}: {passed} answers, {skipped} not shown"
     if verdict is Verdict.INCONCLUSIVE and bad:
         return f"{bad.name.removeprefix('smoke/')}: {bad.reason}"
-    return findings[0].message if findings else (bad.reason if bad else "nothing could be asked")
+    worst = next((f.message for f in findings if f.severity is Severity.ERROR), "")
+    return worst or (bad.reason if bad else "nothing could be asked")
 
 
 def _next_steps(
     findings: tuple[Finding, ...], verdict: Verdict, result: SmokeResult
 ) -> tuple[str, ...]:
     steps = [f"sparkproof explain {f.rule}" for f in findings if f.severity is Severity.ERROR][:2]
+    if verdict is Verdict.INCONCLUSIVE and not steps:
+        steps = [f"sparkproof explain {f.rule}" for f in findings if f.severity != Severity.INFO][
+            :1
+        ]
     if verdict is Verdict.PASS and not result.warm_only:
         steps.append(f"sparkproof soak {result.snapshot.address}")
     return tuple(steps)

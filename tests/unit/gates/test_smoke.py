@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.gates.rewritten import hidden_errors, rewritten
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UnreachableError
@@ -13,7 +14,7 @@ from sparkproof.core.report import Report
 from sparkproof.core.results.smoke import LogSays, SmokeResult
 from sparkproof.core.server_port import Ask, Failure, Reply
 from sparkproof.core.verdict import Verdict
-from sparkproof.gates.smoke import judge_smoke
+from sparkproof.gates.smoke import judge_smoke, plan_drafts
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
 from sparkproof.usecases.smoke import report_smoke, smoke
@@ -188,3 +189,27 @@ def test_what_is_waited_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waiting.startswith("waiting for http://tiny: nothing listens on port 8000, ")
     assert stages[0].startswith("warming up tiny at http://tiny")
     assert len(stages) > 1
+
+
+def test_an_error_in_a_200_is_quoted_and_blames_no_name() -> None:
+    report = smoke("http://x", port=rewritten(hidden_errors), seed="s")
+    assert report.verdict is Verdict.FAIL
+    assert "upstream connect error" in report.summary
+    assert "smoke/name-not-served" not in rules_of(report)
+    warm = smoke("http://x", port=rewritten(hidden_errors), seed="s", warm_only=True)
+    assert "upstream connect error" in warm.summary
+    assert warm.next_steps == ("sparkproof explain smoke/no-answer",)
+
+
+def test_what_is_left_open_says_where_to_go_on() -> None:
+    report = ask({"vllm": False})
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert report.next_steps == ("sparkproof explain smoke/not-vllm",)
+
+
+def test_what_is_to_be_drafted_stands_in_the_prompt_already() -> None:
+    for planned in plan_drafts("tiny"):
+        prompt = msgspec.json.decode(planned.body)["prompt"]
+        before, begun = prompt.rsplit("\n", 1)
+        rest = before.partition(begun)[2].split("\n")[0].split()
+        assert len(rest) > 40
