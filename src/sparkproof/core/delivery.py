@@ -107,6 +107,28 @@ class ArchCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loads: Route
 
 
+class Alternative(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A library of a group of which a process loads one.
+
+    Attributes:
+        group: the name that they share, with a star where they differ.
+        toolkit: that built its device code ("" if not told).
+        working: of its kernels, those that run on the device.
+        route: the worst by which one of them does.
+        chosen_by: what decides which is loaded.
+        counted: it stands for its group, as the best for the device.
+    """
+
+    library: str
+    group: str
+    toolkit: str
+    kernels: int
+    working: int
+    route: Route
+    chosen_by: str
+    counted: bool = False
+
+
 class JitPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package that compiles at run time, or that spares another one the compilation.
 

@@ -8,6 +8,7 @@ from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.delivery import FamilyRoute, Route
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.observations.device_code import DeviceCode
+from sparkproof.core.units import plural
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.facts.kernel_family import OTHER
 from sparkproof.formats.device_scan import TOPIC
@@ -118,11 +119,14 @@ def _findings(routes: Sequence[FamilyRoute]) -> Iterator[Finding]:
             continue
         if route.route is Route.DEAD_CODE:
             traps = sum(o.instructions for o in route.opcodes if o.route is Route.DEAD_CODE)
+            dead = sum(c.kernels for c in route.counts if c.route is Route.DEAD_CODE)
+            loaded = route.kernels + dead
             yield _finding(
                 "deliver/dead-code",
                 Severity.ERROR if route.promised else Severity.WARNING,
                 route,
-                f"{route.title}: the symbols load and only trap ({traps} traps, no matrix work)",
+                f"{route.title}: {dead} of the {plural(loaded, 'kernel')} that load only trap "
+                f"({traps:,} traps in place of matrix work)",
             )
         elif route.route is Route.NONE:
             severity = Severity.ERROR if route.promised else Severity.INFO

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sparkproof.core.delivery import NOT_WORKING, FamilyRoute, JitPart, Route
+from sparkproof.core.delivery import NOT_WORKING, Alternative, FamilyRoute, JitPart, Route
 from sparkproof.core.results.wheel import LibraryRow, WheelResult
 from sparkproof.core.units import format_bytes, plural
 from sparkproof.render.lines import Cell, Line, Span, Style, heading, line, table
@@ -31,6 +31,10 @@ def render_wheel(result: WheelResult) -> list[Line]:
             ),
         ]
         lines += table(map(_family_row, result.families))
+    if result.alternatives:
+        told = f"one is loaded, by {result.alternatives[0].chosen_by}; the best is counted above"
+        lines += [line(), heading("one of several", told)]
+        lines += table(map(_alternative_row, result.alternatives))
     if result.compiled_at_run_time:
         lines += [line(), heading("compiled at run time")]
         lines += _compiled(result.compiled_at_run_time)
@@ -58,6 +62,15 @@ def _family_row(family: FamilyRoute) -> tuple[Cell, ...]:
         family.family,
         archs or Span("nothing that loads", Style.DIM),
         line(family.title, Span(f"  {code}" if code else "", Style.DIM)),
+    )
+
+
+def _alternative_row(item: Alternative) -> tuple[Cell, ...]:
+    return (
+        Span(item.route.value, _STYLE[item.route]),
+        item.library,
+        f"{item.working:,} of {plural(item.kernels, 'kernel')}",
+        Span("counted", Style.STRONG) if item.counted else "",
     )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.open_artifact import open_artifact
+from sparkproof.core.delivery import Alternative
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.device_code import CodeKind, DeviceCode, Entry, Library
 from sparkproof.core.ports import Artifact, Member, Progress
@@ -20,6 +23,7 @@ from sparkproof.core.target import Target
 from sparkproof.core.units import plural
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict, fold
+from sparkproof.devicecode.alternatives import choose_alternatives
 from sparkproof.devicecode.jit import find_jit_parts
 from sparkproof.devicecode.judge import find_problems, judge_device_code
 from sparkproof.devicecode.routes import route_families
@@ -134,10 +138,12 @@ def describe_code(artifact: Artifact, code: DeviceCode, hardware: Hardware | Non
     if hardware is None:
         return result
     capability = hardware.capability
-    return WheelResult(
-        **{name: getattr(result, name) for name in result.__struct_fields__[:6]},
-        families=route_families(code, capability),
+    counted, alternatives = choose_alternatives(code, capability)
+    return msgspec.structs.replace(
+        result,
+        families=route_families(counted, capability),
         compiled_at_run_time=find_jit_parts(artifact.members(), code, capability),
+        alternatives=alternatives,
     )
 
 
@@ -203,12 +209,15 @@ def _judged(
             compiled=looked.compiles,
         ),
     )
-    found = (f for f in find_problems(result.families) if f.severity is not Severity.INFO)
-    findings = tuple(sorted((*elsewhere, *found), key=lambda f: f.severity is not Severity.ERROR))
+    problems = (f for f in find_problems(result.families) if f.severity is not Severity.INFO)
+    found = (*elsewhere, *find_useless_alternatives(result.alternatives, hardware), *problems)
+    findings = tuple(sorted(found, key=lambda f: f.severity is not Severity.ERROR))
     verdict = fold(item.verdict for item in criteria)
     total = sum(count.kernels for route in result.families for count in route.counts)
     working = sum(route.kernels for route in result.families)
-    summary = f"{working:,} of {plural(total, 'kernel')} run on {hardware.title}"
+    chosen = [item for item in result.alternatives if item.counted]
+    through = f" through {_file(chosen[0])}" if len(chosen) == 1 else ""
+    summary = f"{working:,} of {plural(total, 'kernel')} run on {hardware.title}{through}"
     if not total:
         summary = looked.unknowns[0].why if looked.unknowns else "holds no kernels"
     if elsewhere:
@@ -227,6 +236,30 @@ def _judged(
         next_steps=() if elsewhere else _next(looked, verdict),
         facts=(f"hardware/{hardware.id}", "arch_suffixes", "opcodes"),
     )
+
+
+def find_useless_alternatives(
+    alternatives: Sequence[Alternative], hardware: Hardware
+) -> Iterator[Finding]:
+    """Groups in which another library than the counted one would serve the device with nothing."""
+    for best in (item for item in alternatives if item.counted):
+        others = [item for item in alternatives if item.group == best.group]
+        useless = [_file(item) for item in others if not item.working]
+        if not useless or not best.working:
+            continue
+        yield Finding(
+            rule="deliver/one-of-several",
+            severity=Severity.WARNING,
+            confidence=Confidence.SHOWN,
+            message=f"one of {len(others)} libraries is loaded, by {best.chosen_by}: "
+            f"{', '.join(useless)} have nothing for {hardware.capability}",
+            subject=_file(best),
+            remedy=f"run it where {_file(best)} is loaded",
+        )
+
+
+def _file(item: Alternative) -> str:
+    return item.library.rpartition("/")[2]
 
 
 def _nothing_prebuilt(total: int, hardware: Hardware) -> Finding:

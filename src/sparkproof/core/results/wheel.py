@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sparkproof.core.delivery import FamilyRoute, JitPart
+from sparkproof.core.delivery import Alternative, FamilyRoute, JitPart
 
 
 class LibraryRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +43,7 @@ class WheelResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cuda: CUDA runtime libraries that are linked, e.g. ``libcudart.so.13``.
         toolkits: ptxas versions seen.
         families: routes on the device, by family.
+        alternatives: libraries of which one is loaded; `families` count the best of each group.
     """
 
     device: str
@@ -53,6 +54,7 @@ class WheelResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loose: tuple[LooseRow, ...] = ()
     families: tuple[FamilyRoute, ...] = ()
     compiled_at_run_time: tuple[JitPart, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 DOCUMENTS = {"wheel": WheelResult}
