@@ -332,10 +332,17 @@ def test_a_broken_index_is_an_unknown(folder: Path, index: bytes) -> None:
     assert found.stored is not None
 
 
-def test_mistrals_own_format_is_named(folder: Path) -> None:
+def test_mistrals_own_format_stands_in_where_there_is_no_other(folder: Path) -> None:
     (folder / "config.json").rename(folder / "params.json")
     with pytest.raises(FormatError, match=r"params\.json"):
         read_from(str(folder))
+    (folder / "params.json").write_bytes(b'{"dim": 512, "n_layers": 2, "n_heads": 8}')
+    found = read_from(str(folder))
+    assert found.profile.architectures == ("MistralForCausalLM",)
+    assert b"num_hidden_layers" in found.files["config.json"]
+    alone = folder.parent / "params.json"
+    (folder / "params.json").rename(alone)
+    assert read_from(str(alone)).profile.num_layers == 2
 
 
 def test_a_folder_of_the_hubs_own_cache_knows_its_name(tmp_path: Path) -> None:

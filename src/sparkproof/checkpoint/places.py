@@ -9,8 +9,8 @@ from sparkproof.core.observations.checkpoint_profile import LayerClass
 _PLACES = (
     (LayerClass.DRAFT, r"(^|\.)(mtp|draft|eagle)"),
     (LayerClass.VISION, r"(^|\.)(visual|vision|vit|image|audio)"),
-    (LayerClass.LM_HEAD, r"(^|\.)(lm_head|output_layer)$"),
-    (LayerClass.EMBEDDING, r"(^|\.)(embed_tokens|embeddings|word_embeddings)$"),
+    (LayerClass.LM_HEAD, r"(^|\.)(lm_head|output_layer|output)$"),
+    (LayerClass.EMBEDDING, r"(^|\.)(embed_tokens|tok_embeddings|embeddings|word_embeddings)$"),
     (LayerClass.SHARED_EXPERT, r"\.shared_experts?(\.|$)"),
     (LayerClass.EXPERTS, r"\.experts?(\.|$)"),
     (LayerClass.ROUTER, r"\.(gate|router|shared_expert_gate)(\.|$)"),

@@ -27,7 +27,10 @@ _STATE_TOPIC = "fit"
 
 
 def read_checkpoint(
-    files: Mapping[str, bytes], name: str, headers: Sequence[ShardHeader] = ()
+    files: Mapping[str, bytes],
+    name: str,
+    headers: Sequence[ShardHeader] = (),
+    where: str = CONFIG,
 ) -> CheckpointProfile:
     """Profile a checkpoint from its metadata files, and from its tensors where they are at hand.
 
@@ -35,13 +38,20 @@ def read_checkpoint(
         files: file name to content; those in `WANTED` are read, others are left alone.
         name: what the user calls the checkpoint.
         headers: of its shards; with none the profile says what is declared only.
+        where: file that the config was made from.
 
     Raises:
         FormatError: neither file is there, or one is damaged; it names the field.
     """
     quant = parse_hf_quant_config(files[QUANT_CONFIG]) if QUANT_CONFIG in files else None
     if CONFIG in files:
-        config = parse_config(files[CONFIG])
+        config = parse_config(files[CONFIG], where)
+        if quant is None and not _says_anything(config):
+            raise FormatError(
+                "neither an architecture nor a model type, and no quantization: no model's config",
+                where=where if name == where else f"{name}: {where}",
+                hint="name a checkpoint folder or its config.json",
+            )
     elif quant is not None:
         config = ModelConfig(where=QUANT_CONFIG)
     else:
@@ -62,6 +72,11 @@ def read_checkpoint(
         unknowns=(*profile.unknowns, *(stored.unknowns if stored else ())),
         notes=(*profile.notes, *(stored.notes if stored else ())),
     )
+
+
+def _says_anything(config: ModelConfig) -> bool:
+    named = config.architectures or config.model_type or config.quantization is not None
+    return bool(named or config.num_layers or config.layer_types)
 
 
 def _with_pattern(config: ModelConfig, files: Mapping[str, bytes]) -> ModelConfig:

@@ -16,6 +16,7 @@ from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, N
 from sparkproof.core.ports import CheckpointSource, Progress
 from sparkproof.core.subject import Subject
 from sparkproof.core.unknown import Unknown
+from sparkproof.formats.mistral_params import as_config
 from sparkproof.formats.safetensors_index import SUFFIX, parse_shard_index
 from sparkproof.recipe.orchestration_json import is_inspection
 
@@ -64,11 +65,11 @@ def read_from(
 
 def _read(source: CheckpointSource, progress: Progress) -> ReadCheckpoint:
     listed = source.files()
-    files = _metadata(source, listed)
+    files, where = _metadata(source, listed)
     name = source.subject.name
     shards, unknowns = _shards(source, listed)
     headers, faults = read_headers(source, [s for s in shards if s in listed], progress)
-    profile = read_checkpoint(files, name, headers)
+    profile = read_checkpoint(files, name, headers, where)
     absent = [shard for shard in shards if shard not in listed]
     profile = msgspec.structs.replace(
         profile,
@@ -78,10 +79,13 @@ def _read(source: CheckpointSource, progress: Progress) -> ReadCheckpoint:
     return ReadCheckpoint(profile, source.subject, files)
 
 
-def _metadata(source: CheckpointSource, listed: dict[str, int]) -> dict[str, bytes]:
-    """The wanted files; a config of another name stands for config.json."""
+def _metadata(source: CheckpointSource, listed: dict[str, int]) -> tuple[dict[str, bytes], str]:
+    """The wanted files, and which the config was made from.
+
+    A config of another name stands for config.json, and so does Mistral's own where there is none.
+    """
     files = {name: source.read(name) for name in WANTED if name in listed}
-    if not files and len(listed) == 1:
+    if not files and len(listed) == 1 and _MISTRAL not in listed:
         [only] = listed
         if only.endswith(".json"):
             files = {CONFIG: source.read(only)}
@@ -92,12 +96,9 @@ def _metadata(source: CheckpointSource, listed: dict[str, int]) -> dict[str, byt
             hint="`prove`, `select` and `upgrade` take a container's JSON in a deployment's place",
         )
     if CONFIG not in files and _MISTRAL in listed:
-        raise FormatError(
-            f"no {CONFIG}, only Mistral's own {_MISTRAL}, which is not read yet",
-            where=source.subject.name,
-            hint="name a build that brings config.json",
-        )
-    return files
+        files[CONFIG] = as_config(source.read(_MISTRAL))
+        return files, _MISTRAL
+    return files, CONFIG
 
 
 def _shards(
