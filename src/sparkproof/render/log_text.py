@@ -18,6 +18,8 @@ _OUTCOME_STYLE = {
 }
 _ARGUMENT_CHARS = 100
 _SHOWN_FIRST = ("architecture", "quantization_detected", "max_model_len", "device_name")
+_OF_THE_POOL = ("kv_", "concurrency", "max_concurrency", "block_size", "mamba_", "padding_")
+_OF_MEMORY = ("utilization", "refused_")
 _ON = Span("on", Style.GOOD)
 _OFF = Span("off", Style.WARN)
 
@@ -64,12 +66,16 @@ def _boot(view: BootView, several: bool) -> list[Line]:
     lines.append(heading(_title(boot, several), f"{title}, {boot.outcome.value}"))
     lines += _section("identity", _identity(boot))
     lines += _section("backends", _backends(boot))
-    lines += _section("values", _values(boot))
+    values = _values(boot)
+    for group in ("pool", "memory"):
+        lines += _section(group, values[group])
     lines += _section("features", _features(boot))
     lines += _section("phases", _phases(boot))
+    lines += _section("times", values["times"])
     lines += _section("traffic", _traffic(boot))
     lines += _section("derived", [(d.name, d.text) for d in view.derived])
     lines += _section("warnings", _warnings(boot))
+    lines += _section("other values", values["other"])
     if boot.absent:
         lines += _section("absent", [(name.replace("_", " "), "") for name in boot.absent])
     return lines
@@ -115,22 +121,35 @@ def _backends(boot: BootLog) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _values(boot: BootLog) -> list[tuple[Cell, ...]]:
+def _values(boot: BootLog) -> dict[str, list[tuple[Cell, ...]]]:
+    """What the log states, by what it is about, each in the order of the log."""
     shown: dict[str, list[str]] = {}
-    places: dict[str, int] = {}
+    first: dict[str, tuple[str, int]] = {}
     for item in boot.seen:
         if item.name in _SHOWN_FIRST:
             continue
-        name, text = name_and_value(item.name, item.value)
+        label, text = name_and_value(item.name, item.value)
         text = shorten(text, _ARGUMENT_CHARS)
-        values = shown.setdefault(name, [])
-        places.setdefault(name, item.line)
+        values = shown.setdefault(item.name, [])
+        first.setdefault(item.name, (label, item.line))
         if text not in values:
             values.append(text)
-    return [
-        (name, ", ".join(values), Span(f"line {places[name]}", Style.DIM))
-        for name, values in shown.items()
-    ]
+    groups: dict[str, list[tuple[Cell, ...]]] = {
+        g: [] for g in ("pool", "memory", "times", "other")
+    }
+    for name, values in shown.items():
+        label, place = first[name]
+        row = (label, ", ".join(values), Span(f"line {place}", Style.DIM))
+        groups[_group(name)].append(row)
+    return groups
+
+
+def _group(name: str) -> str:
+    if name.startswith(_OF_THE_POOL):
+        return "pool"
+    if name.endswith(("_gib", "_bytes")) or name.startswith(_OF_MEMORY):
+        return "memory"
+    return "times" if name.endswith("_s") else "other"
 
 
 def _features(boot: BootLog) -> list[tuple[Cell, ...]]:

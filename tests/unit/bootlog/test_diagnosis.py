@@ -117,3 +117,25 @@ def test_what_a_request_lacks_is_no_conflict_of_settings(diagnose_text: Diagnose
     assert early is not None
     assert early.signature == "config/incompatible-settings"
     assert diagnose_text(f"{BANNER}{READY}{ENGINE}{lacks}\n").cause is None
+
+
+def test_what_ray_says_of_every_lost_worker_is_no_crash(diagnose_text: DiagnoseText) -> None:
+    text = (
+        f"{BANNER}{ENGINE}ray.exceptions.ActorDiedError: The actor died unexpectedly before "
+        f"finishing this task.\n{ENGINE}\tclass_name: RayWorkerWrapper\n{ENGINE}The actor is dead "
+        "because its worker process has died. There are some potential root causes. (1) The process"
+        " is killed by SIGKILL by OOM killer due to high memory usage. (3) The worker is crashed "
+        "unexpectedly due to SIGSEGV or other unexpected errors.\n"
+    )
+    diagnosis = diagnose_text(text)
+    assert [c.signature for c in diagnosis.kinds] == ["cluster/ray-actor-died"]
+    assert diagnosis.saw.startswith("ERROR: The actor is dead")
+
+
+def test_a_phase_without_a_stamp_has_the_one_before_it(read_text: ReadText) -> None:
+    stamped = (
+        "(EngineCore pid=9) INFO 11-29 20:42:25 [x.py:1] Available KV cache memory: 7.15 GiB\n"
+    )
+    phases = {p.phase.value: p for p in read_text(BANNER + stamped + READY).boots[-1].phases}
+    assert (phases["start"].since_start_s, phases["ready"].since_start_s) == (0.0, 60.0)
+    assert phases["ready"].at == "11-29 20:42:25"

@@ -171,7 +171,8 @@ class PhaseSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When a phase was entered.
 
     Attributes:
-        at: the log's own clock, ``MM-DD HH:MM:SS`` ("" where the line has none).
+        at: the log's own clock, ``MM-DD HH:MM:SS``; where the line bears none, that of the last
+            line before it that was read ("" for none).
         since_start_s: seconds after the boot's first stamped line; -1 where unstamped.
     """
 

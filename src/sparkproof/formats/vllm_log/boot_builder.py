@@ -73,20 +73,22 @@ class BootBuilder:
         self._errors: dict[tuple[str, str], ErrorSeen] = {}
         self._hits: dict[str, Hit] = {}
         self._frames: deque[str] = deque(maxlen=3)
-        self._started_at = self._last_at = ""
+        self._started_at = self._latest = self._last_at = ""
         self._pids: dict[int, None] = {}
         self._error_phase_count = -1
 
     def enter(self, phase: Phase, record: Record, line: int) -> None:
         """Note the first entry into a phase; later ones of an earlier phase change nothing."""
         if phase not in self._phases:
-            since = seconds_between(self._started_at, record.time)
-            self._phases[phase] = PhaseSeen(phase, line, record.time, since)
+            at = record.time or self._latest
+            since = seconds_between(self._started_at, at)
+            self._phases[phase] = PhaseSeen(phase, line, at, since)
         if phase is not Phase.SHUTDOWN and phase.rank > self.reached.rank:
             self.reached = phase
 
     def stamp(self, record: Record) -> None:
-        """Remember the boot's first clock time."""
+        """Remember the boot's first clock time, and the latest of the lines that were read."""
+        self._latest = record.time or self._latest
         if not self._started_at and record.time:
             self._started_at = record.time
 

@@ -146,8 +146,10 @@ class OpenBoot:
 
     def _take(self, raw: bytes, interest: Interest, number: int) -> None:
         record = parse_line(raw)
+        boot = self._boot
         for pid in _PID.findall(raw, 0, _HEAD_BYTES):
-            self._boot.process(int(pid))
+            boot.process(int(pid))
+        boot.stamp(record)
         judged = None
         for position in interest.wordings:
             wording = self._index.wordings[position]
@@ -157,8 +159,6 @@ class OpenBoot:
             if wording.judgement:
                 judged = wording
             self._apply(wording, groups, record, number)
-        boot = self._boot
-        boot.stamp(record)
         for position in interest.probes:
             self._probe(position, record, number)
         if interest.frame:

@@ -28,7 +28,7 @@ _REFUSALS = (b"deployment configuration since ", b"attention backends are not va
 _WORD = re.compile(rb"[A-Za-z]+")
 _REQUESTS = (b"Received request ", b"Added request ", b"Generated response ")
 _ERRORS = frozenset({"ERROR", "CRITICAL", "FATAL"})
-_NO_MESSAGE = (" ", "Traceback (", "Dumping ", "The above exception", "During handling of")
+_NO_MESSAGE = (" ", "\t", "Traceback (", "Dumping ", "The above exception", "During handling of")
 _EXCEPTION = re.compile(
     r"(?P<kind>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure))"
     r"(?:: ?(?P<message>.*))?\Z"
