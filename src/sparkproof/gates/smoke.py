@@ -14,7 +14,7 @@ from sparkproof.gates.coherence import NOISE_TOKENS, QUESTION_TOKENS, QUESTIONS
 from sparkproof.gates.fingerprint import PROMPTS
 from sparkproof.gates.pages import make_finding
 from sparkproof.gates.smoke_features import judge_features
-from sparkproof.gates.smoke_server import failure_words, judge_server
+from sparkproof.gates.smoke_server import failure_words, judge_engine, judge_server
 from sparkproof.gates.smoke_speech import judge_speech
 from sparkproof.gates.smoke_structured import SHAPE
 from sparkproof.gates.warmup import judge_warmup
@@ -109,6 +109,8 @@ def plan_drafts(model: str) -> tuple[Ask, ...]:
 
 def judge_smoke(result: SmokeResult) -> tuple[tuple[Criterion, ...], tuple[Finding, ...]]:
     """Every criterion and finding; works on a stored result as on a fresh one."""
+    if other := judge_engine(result.snapshot):
+        return other[:1], other[1:]
     criteria, findings = judge_server(result)
     if result.costs:
         failed = next((e for e in labelled(result.exchanges, "warm") if not e.ok), None)

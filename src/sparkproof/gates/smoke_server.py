@@ -6,9 +6,11 @@ import re
 
 from sparkproof.core.finding import Finding
 from sparkproof.core.observations.exchange import Exchange
+from sparkproof.core.observations.server_snapshot import ServerSnapshot
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.server_port import Failure
 from sparkproof.core.verdict import Criterion, Verdict
+from sparkproof.facts.server_engines import other_engine
 from sparkproof.formats.vllm_metrics import missing_names
 from sparkproof.gates.pages import make_finding
 
@@ -16,6 +18,24 @@ _UNSTAMPED = re.compile(r"0\.0\.|0\.1\.dev|dev0\b|unknown", re.IGNORECASE)
 _NOT_FOUND = 404
 _LOCAL = re.compile(r"\+.*\Z")
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
+
+
+def engine_of(snapshot: ServerSnapshot) -> str:
+    """Which other engine answers in place of vLLM; "" for vLLM and for what does not tell."""
+    if snapshot.version:
+        return ""
+    return next((name for m in snapshot.models if (name := other_engine(m.owned_by))), "")
+
+
+def judge_engine(snapshot: ServerSnapshot) -> tuple[Criterion, Finding] | None:
+    """The one finding where it is another engine: none of our questions fits it."""
+    if not (engine := engine_of(snapshot)):
+        return None
+    message = f"this is {engine}, not vLLM"
+    seen = f"owned_by {snapshot.models[0].owned_by}"
+    where = f"{snapshot.address}/v1/models"
+    finding = make_finding("smoke/other-engine", message, where=where, what=seen)
+    return Criterion("smoke/version", Verdict.FAIL, message), finding
 
 
 def judge_server(result: SmokeResult) -> Judged:

@@ -191,6 +191,10 @@ def refuse_unreachable(reply: Reply, name: str) -> None:
             f"{name} wants a key ({reply.status})",
             hint="set SPARKPROOF_API_KEY to the server's key",
         )
+    if not reply.failure and reply.detail:  # only a redirect has one without a failure
+        raise UnreachableError(
+            f"{name} {reply.detail} ({reply.status})", hint="give the address that it leads to"
+        )
     if not reply.failure or reply.status:
         return
     hints = {

@@ -30,6 +30,7 @@ from sparkproof.gates.smoke import (
     plan_prefix,
     plan_speech,
 )
+from sparkproof.gates.smoke_server import engine_of
 from sparkproof.gates.smoke_speech import read_fingerprint
 from sparkproof.gates.warmup import first_costs, plan_warmup
 from sparkproof.load.prompts import words_for
@@ -160,6 +161,8 @@ class SmokeRun:
             log=self.log,
             **self._base,
         )
+        if engine_of(snapshot):
+            return
         self._session = session = Session(port, silences=_SILENCES)
         seed = self._seed or f"{asyncio.get_running_loop().time()}"
         self.say(f"warming up {model} at {port.name}: each shape of request twice")

@@ -22,6 +22,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Verdict
 from sparkproof.formats.openai_answer import Tokens, error_message, parse_as
 from sparkproof.gates.pages import make_finding
+from sparkproof.gates.smoke_server import engine_of
 from sparkproof.gates.why import find_cause, follow_ups
 from sparkproof.load.ask import CHAT, RAW
 from sparkproof.usecases.envelope import make_report
@@ -196,6 +197,8 @@ class WhyRun:
         base = msgspec.structs.replace(base, request=msgspec.json.encode(self._body).decode())
         if snapshot is None:
             return base
+        if engine := engine_of(snapshot):
+            self._could_not.append(f"this is {engine}, not vLLM: causes and remedies are vLLM's")
         if snapshot.counts is None:
             self._could_not.append(
                 "no /metrics: queueing, preemption and a hang can't be told apart"

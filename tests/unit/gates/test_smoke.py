@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.gates.rewritten import hidden_errors, rewritten
+from tests.unit.gates.rewritten import hidden_errors, rewritten, with_body
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UnreachableError
@@ -213,3 +213,35 @@ def test_what_is_to_be_drafted_stands_in_the_prompt_already() -> None:
         before, begun = prompt.rsplit("\n", 1)
         rest = before.partition(begun)[2].split("\n")[0].split()
         assert len(rest) > 40
+
+
+@pytest.mark.parametrize(
+    ("owner", "engine"),
+    [("llamacpp", "llama.cpp"), ("library", "Ollama"), ("sglang", "SGLang")],
+)
+def test_another_engine_is_named_and_asked_nothing(owner: str, engine: str) -> None:
+    def change(ask: Ask, reply: Reply) -> Reply:
+        assert ask.method == "GET"
+        return with_body(reply, reply.body.replace(b"proxy", owner.encode()))
+
+    report = smoke("http://x", port=rewritten(change, vllm=False), seed="s")
+    assert report.verdict is Verdict.FAIL
+    assert rules_of(report) == {"smoke/other-engine"}
+    assert report.summary == f"this is {engine}, not vLLM"
+
+
+def test_a_server_that_tells_its_version_is_believed() -> None:
+    def change(ask: Ask, reply: Reply) -> Reply:
+        if ask.path != "/v1/models":
+            return reply
+        return with_body(reply, reply.body.replace(b'"vllm"', b'"library"'))
+
+    assert smoke("http://x", port=rewritten(change), seed="s").verdict is Verdict.PASS
+
+
+def test_a_redirect_tells_where_to() -> None:
+    def change(ask: Ask, reply: Reply) -> Reply:
+        return Reply(307, detail="redirects to https://elsewhere.example/v1/models")
+
+    with pytest.raises(UnreachableError, match="https://elsewhere"):
+        smoke("http://x", port=rewritten(change), seed="s")
