@@ -10,7 +10,7 @@ from sparkproof.core.results.upgrade import Action, Bite, Change, Edit
 from sparkproof.facts.successors import new_defaults
 from sparkproof.upgrade.arguments import Given, lookup
 from sparkproof.upgrade.decisions import ASYNC, FORCED, RUNNER, decider, speculation
-from sparkproof.upgrade.view import Case
+from sparkproof.upgrade.view import Born, Case
 
 _SURFACE = "release surface"
 _ASYNC_FLAG = "--async-scheduling"
@@ -105,7 +105,8 @@ def _cache_mode(case: Case) -> Iterator[Change]:
 def _defaults(case: Case, given: Sequence[Given]) -> Iterator[Change]:
     typed = {item.flag for item in given}
     for option in case.after.surface.options:
-        old = case.before.surface.option(option.flag)
+        born = case.born.get(option.flag)
+        old = born.option if born is not None else case.before.surface.option(option.flag)
         if old is None or old.group != option.group or option.flag in typed:
             continue
         if not _differs(old, option) or not _reaches(case, given, option.flag):
@@ -115,7 +116,7 @@ def _defaults(case: Case, given: Sequence[Given]) -> Iterator[Change]:
         yield Change(
             bite=Bite.BEHAVIOUR,
             subject=option.flag,
-            message=f"{option.flag} has another default{meaning}",
+            message=f"{option.flag} has another default{_than_at_first(born)}{meaning}",
             rests_on=_SURFACE,
             before=_shown(old),
             after=_shown(option),
@@ -123,6 +124,10 @@ def _defaults(case: Case, given: Sequence[Given]) -> Iterator[Change]:
             optional=True,
             evidence=(option.source.evidence(f"registers {option.flag}"),),
         )
+
+
+def _than_at_first(born: Born | None) -> str:
+    return f" than it came with in {born.release}" if born is not None else ""
 
 
 def _differs(old: Option, new: Option) -> bool:

@@ -8,7 +8,7 @@ from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.claims import ClaimAnswer
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.memory_plan import KvPlan
-from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.observations.release_surface import Option, ReleaseSurface
 from sparkproof.core.results.proof import Branch
 
 FLAG_REFUSED = "memory/flag-refused"
@@ -52,11 +52,28 @@ class View(msgspec.Struct, frozen=True):
     delivery: bool = False
 
 
+class Born(msgspec.Struct, frozen=True):
+    """An option that the old release did not have yet, as it came.
+
+    Attributes:
+        release: the first that has it.
+    """
+
+    release: str
+    option: Option
+
+
 class Case(msgspec.Struct, frozen=True):
-    """One deployment on two releases."""
+    """One deployment on two releases.
+
+    Attributes:
+        born: by flag, options that came after the old release and before the new one: what they
+            did by themselves then stands for the old release, where nobody could set it.
+    """
 
     deployment: Deployment
     model: Model
     capability: ComputeCapability
     before: View
     after: View
+    born: dict[str, Born] = {}

@@ -111,7 +111,7 @@ def upgrade(
         before = opener.open(reference, by_number=by_number)
         subjects.append(before.subject)
         between = _between(opener, before, after, steps)
-        done.append(_one(one, before, after, device, unknown, between, to))
+        done.append(_one(one, before, after, opener, unknown, between, to))
     return _report(device, after, done, subjects)
 
 
@@ -157,14 +157,15 @@ def _between(opener: Opener, before: Side, after: Side, steps: Sequence[str]) ->
     return [before, *found, after] if found else []
 
 
-def _case(asked: Asked, before: Side, after: Side, device: Hardware) -> Case:
+def _case(asked: Asked, before: Side, after: Side, opener: Opener) -> Case:
     old = view_of(asked, before)
     return Case(
         deployment=asked.deployment,
         model=model_of(asked.checkpoint),
-        capability=device.capability,
+        capability=opener.capability,
         before=old,
         after=view_of(asked, after, given_pool=old.given_pool),
+        born=opener.born(before, after),
     )
 
 
@@ -172,15 +173,15 @@ def _one(
     asked: Asked,
     before: Side,
     after: Side,
-    device: Hardware,
+    opener: Opener,
     unread: tuple[Unknown, ...],
     between: Sequence[Side],
     to: str,
 ) -> Step:
-    case = _case(asked, before, after, device)
+    case = _case(asked, before, after, opener)
     found = compare(case)
-    steps = _steps(asked, between, device)
-    found, kept, left = _mend(case, found, asked, (before, after), device)
+    steps = _steps(asked, between, opener)
+    found, kept, left = _mend(case, found, asked, (before, after), opener)
     artifact = f"vllm=={after.version}" if is_number(to) else to
     shown = msgspec.structs.replace(kept, artifact=artifact)
     delivery = case.after.delivery
@@ -206,7 +207,7 @@ def _as_read(unread: Sequence[Unknown]) -> Verdict:
 
 
 def _mend(
-    case: Case, found: Comparison, asked: Asked, sides: tuple[Side, Side], device: Hardware
+    case: Case, found: Comparison, asked: Asked, sides: tuple[Side, Side], opener: Opener
 ) -> tuple[Comparison, Deployment, Comparison]:
     """The edits that hold, the deployment with them, and what still bites it.
 
@@ -218,7 +219,7 @@ def _mend(
         if kept == asked.deployment:
             return edited, kept, found
         again = msgspec.structs.replace(asked, deployment=kept)
-        left = compare(_case(again, *sides, device))
+        left = compare(_case(again, *sides, opener))
         if {c.subject for c in _stopping(left)} <= {c.subject for c in _stopping(found)}:
             break
     return edited, kept, left
@@ -229,10 +230,10 @@ def _stopping(comparison: Comparison) -> tuple[Change, ...]:
     return tuple(item for item in rows if item.bite is Bite.WONT_START)
 
 
-def _steps(asked: Asked, between: Sequence[Side], device: Hardware) -> tuple[StepChanges, ...]:
+def _steps(asked: Asked, between: Sequence[Side], opener: Opener) -> tuple[StepChanges, ...]:
     pairs = pairwise(between)
     return tuple(
-        StepChanges(old.version, new.version, compare(_case(asked, old, new, device)).changes)
+        StepChanges(old.version, new.version, compare(_case(asked, old, new, opener)).changes)
         for old, new in pairs
     )
 

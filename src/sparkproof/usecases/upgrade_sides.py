@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import msgspec
+from packaging.version import InvalidVersion, Version
 
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.observation_cache import ObservationCache
@@ -18,16 +19,17 @@ from sparkproof.core.delivery import FamilyRoute, Route
 from sparkproof.core.deployment import Box
 from sparkproof.core.errors import UsageError
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
-from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.observations.release_surface import Option, ReleaseSurface
 from sparkproof.core.ports import Progress
 from sparkproof.core.subject import Subject
 from sparkproof.core.target import Target
 from sparkproof.facts.claim import Claim, claims
 from sparkproof.facts.claim_records import claim_records
 from sparkproof.facts.gate_operators import gate_operators
-from sparkproof.facts.surfaces import load_surface, shipped_surfaces
+from sparkproof.facts.surfaces import life_of, load_surface, shipped_surfaces
 from sparkproof.release.surface import read_surface
 from sparkproof.upgrade.lifted import KINDS
+from sparkproof.upgrade.view import Born
 from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.looking import Seen, see_artifact, see_surface
@@ -74,7 +76,7 @@ class Opener:
         progress: Progress,
         attention: Sequence[str] = (),
     ) -> None:
-        self._capability = capability
+        self.capability = capability
         self._box = box
         self._profiles = tuple(profiles)
         self._surfaces = surfaces
@@ -83,6 +85,7 @@ class Opener:
         self._progress = progress
         self._attention = tuple(sorted({name.upper() for name in attention if name}))
         self._open: dict[tuple[str, bool], Side] = {}
+        self._options: dict[str, dict[str, Option]] = {}
 
     def open(self, reference: str, *, by_number: bool) -> Side:
         """The release behind a reference.
@@ -112,9 +115,28 @@ class Opener:
         surface = self._surfaces(version)
         if surface is None:
             return None
-        seen = see_surface(surface, self._capability)
+        seen = see_surface(surface, self.capability)
         assumed = msgspec.structs.replace(seen, routes=_assumed(surface.version))
         return Side(reference or version, assumed, _answers(surface, None))
+
+    def born(self, before: Side, after: Side) -> dict[str, Born]:
+        """By flag, the options that came on the way from one release to the other, as they came."""
+        found: dict[str, Born] = {}
+        for option in after.seen.surface.options:
+            if before.seen.surface.option(option.flag) is not None:
+                continue
+            release = _first_between(option.flag, before.version, after.version)
+            came = self._options_of(release).get(option.flag) if release else None
+            if came is not None:
+                found[option.flag] = Born(release, came)
+        return found
+
+    def _options_of(self, version: str) -> dict[str, Option]:
+        if version not in self._options:
+            surface = self._surfaces(version)
+            options = surface.options if surface is not None else ()
+            self._options[version] = {item.flag: item for item in options}
+        return self._options[version]
 
     def _read(self, reference: str) -> Side:
         box = self._box
@@ -131,7 +153,7 @@ class Opener:
         try:
             seen = see_artifact(
                 opened,
-                self._capability,
+                self.capability,
                 box,
                 self._profiles,
                 self._progress,
@@ -173,6 +195,16 @@ def version_in(reference: str) -> str:
     """The version that a number, an exact requirement or a wheel's file name tells."""
     bare = _VERSION.match(reference.strip())
     return bare[1] if bare else version_of_artifact(reference)
+
+
+def _first_between(flag: str, before: str, after: str) -> str:
+    """The first release that has a flag, where that lies between two others; else ""."""
+    life = life_of("options", flag)
+    try:
+        between = life is not None and Version(before) < Version(life.first) < Version(after)
+    except InvalidVersion:
+        between = False
+    return life.first if life is not None and between else ""
 
 
 def _assumed(version: str) -> dict[str, FamilyRoute]:
