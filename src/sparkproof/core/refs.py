@@ -32,6 +32,7 @@ _FILE_ENDING = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """Of bare words that are hardly ever a package, as ``ruamel.yaml`` and ``discord.py`` are."""
+_VERSION = re.compile(r"v?(?P<number>\d+(?:\.\d+)*(?:\.?(?:a|b|rc|post|dev)\d+)*)\Z")
 _MAX_CHARS = 4096
 CONTAINER = "container:"
 """Before the name of a container: stands for the image that it was made from."""
@@ -165,6 +166,11 @@ def _artifact_ref(kind: RefKind, value: str, *, explicit: bool) -> Ref:
     if kind is RefKind.TREE or _looks_like_path(value):
         return Ref(kind, RefForm.PATH, value, explicit)
     requirement_parts(value)
+    if (version := _VERSION.match(value)) and not explicit:
+        raise UsageError(
+            f"`{value}` is a version, and the package is not named",
+            hint=f"vllm=={version['number']}",
+        )
     if _FILE_ENDING.match(value) and not explicit:
         raise UsageError(
             f"`{value}` looks like a file, and files are named with their folder",

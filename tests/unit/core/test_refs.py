@@ -59,6 +59,13 @@ def test_a_bare_word_that_looks_like_a_file(text: str) -> None:
     assert parse_ref("ruamel.yaml").form is RefForm.REQUIREMENT
 
 
+@pytest.mark.parametrize("text", ["99", "0.33.0", "v0.33.0", "0.34.0rc1", "0.34.0.dev5"])
+def test_a_version_is_no_package(text: str) -> None:
+    with pytest.raises(UsageError, match="is a version") as caught:
+        parse_ref(text)
+    assert caught.value.hint == f"vllm=={text.removeprefix('v')}"
+
+
 @pytest.mark.parametrize("text", ["https://h/simple", "--index-url=x", "-r x", "a\0b"])
 def test_what_must_not_reach_pip(text: str) -> None:
     with pytest.raises(UsageError):
