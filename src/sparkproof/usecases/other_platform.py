@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.subject import Subject
 from sparkproof.facts.schema import Hardware
@@ -33,3 +34,13 @@ def find_other_platform(subject: Subject, platform: str) -> tuple[Finding, ...]:
             remedy=f"name the requirement {subject.name}=={subject.version} instead of a file",
         ),
     )
+
+
+def refuse_other_platform(subject: Subject, platform: str) -> None:
+    """For answers that make sense on the box alone.
+
+    Raises:
+        UsageError: the artifact is built for another CPU.
+    """
+    for finding in find_other_platform(subject, platform):
+        raise UsageError(f"{subject.title}: {finding.message}", hint=finding.remedy)

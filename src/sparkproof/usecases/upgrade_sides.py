@@ -33,6 +33,7 @@ from sparkproof.upgrade.view import Born
 from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.looking import Seen, see_artifact, see_surface
+from sparkproof.usecases.other_platform import refuse_other_platform
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+(?:\.?(?:post|rc|dev|a|b)\d+)?)\Z")
 
@@ -151,6 +152,7 @@ class Opener:
         )
         memory = ObservationCache(self._cache, subject)
         try:
+            refuse_other_platform(subject, box.platform)
             seen = see_artifact(
                 opened,
                 self.capability,
