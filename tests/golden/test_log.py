@@ -74,6 +74,7 @@ def test_a_post_mortem(cli: Cli, tmp_path: Path) -> None:
     run = cli("log", str(log), "--postmortem", *pieces)
     assert run.code == 1
     assert "died while serving: the kernel's OOM killer took the server" in run.out
+    assert "kernel log, line 1: `Out of memory: Killed process 42" in " ".join(run.out.split())
     assert "Nov 29 20:43:12" in run.out
     alone = cli("log", str(log), "--postmortem", "--inspect", str(inspect))
     assert alone.code == 3

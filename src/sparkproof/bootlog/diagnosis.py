@@ -22,6 +22,8 @@ _CONSEQUENCES = re.compile(
     r"|encountered a fatal error|cancelled|died unexpectedly"
 )
 _OFF = frozenset({"None", "False", "none", "false", ""})
+KERNEL, CONTAINER = "kernel log", "container"
+"""Where evidence stands that is not in the server's log."""
 KEEP = (
     "the whole log from the first line of the boot",
     "docker inspect NAME (image digest, arguments, environment, exit code)",
@@ -190,7 +192,7 @@ def _cause(signature: Signature, found: list[Hit], where: str) -> Cause:
         confidence=signature.confidence,
         cause=signature.cause,
         remedy=signature.remedy,
-        evidence=tuple(Evidence(where, hit.text[:300], hit.line) for hit in found),
+        evidence=tuple(_evidence(hit, where) for hit in found),
         conditions=conditions,
         yields=signature.yields,
         first_fixed=signature.first_fixed,
@@ -199,9 +201,15 @@ def _cause(signature: Signature, found: list[Hit], where: str) -> Cause:
     )
 
 
-def _weight(cause: Cause) -> tuple[bool, int, int]:
-    """Most conditions first, then the earliest line; what yields comes last."""
-    return (cause.yields, -cause.conditions, min(item.line for item in cause.evidence))
+def _evidence(hit: Hit, where: str) -> Evidence:
+    line = hit.source_line if hit.source else hit.line
+    return Evidence(hit.source or where, hit.text[:300], line)
+
+
+def _weight(cause: Cause) -> tuple[bool, int, bool, int]:
+    """Most conditions first, then the log's earliest line; what yields comes last."""
+    first = min((item.where in (KERNEL, CONTAINER), item.line) for item in cause.evidence)
+    return (cause.yields, -cause.conditions, *first)
 
 
 def _choose(named: list[Cause]) -> tuple[Cause | None, tuple[Cause, ...]]:

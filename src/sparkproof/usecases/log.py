@@ -10,7 +10,7 @@ import msgspec
 
 from sparkproof.adapters.log_sources import open_log, read_small
 from sparkproof.bootlog.derive import derive
-from sparkproof.bootlog.diagnosis import diagnose
+from sparkproof.bootlog.diagnosis import CONTAINER, KERNEL, diagnose
 from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, own_events, with_pieces
 from sparkproof.bootlog.probes import signature_probes
 from sparkproof.core.errors import FormatError
@@ -31,7 +31,11 @@ from sparkproof.formats.vllm_log.release_wording import ReleaseWording, read_rel
 from sparkproof.recipe.docker_inspect import InspectedContainer
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.log_claims import find_container, judge_claims
-from sparkproof.usecases.log_findings import describe_boot, judge_boot, next_steps
+from sparkproof.usecases.log_findings import (
+    describe_boot,
+    judge_boot,
+    next_steps,
+)
 
 _PIECE_BYTES = 64 << 20
 _URGENT = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.SKIPPED)
@@ -242,10 +246,18 @@ def _gather(
     )
 
 
-def _hits(events: Iterable[KernelEvent], *, oom_killed: bool) -> tuple[Hit, ...]:
+def _hits(events: tuple[KernelEvent, ...], *, oom_killed: bool) -> tuple[Hit, ...]:
     flag = ['"OOMKilled": true'] if oom_killed else []
     text = "\n".join([*(event.text for event in events), *flag])
     try:
-        return read_log([text.encode()], phrase_index(), "kernel").boots[-1].hits
+        found = read_log([text.encode()], phrase_index(), "kernel").boots[-1].hits
     except FormatError:
         return ()
+    return tuple(_placed(hit, events) for hit in found)
+
+
+def _placed(hit: Hit, events: tuple[KernelEvent, ...]) -> Hit:
+    if hit.line > len(events):
+        return msgspec.structs.replace(hit, source=CONTAINER)
+    line = events[hit.line - 1].line
+    return msgspec.structs.replace(hit, source=KERNEL, source_line=line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sparkproof.bootlog.derive import NOT_WORKING
+from sparkproof.bootlog.diagnosis import CONTAINER, KERNEL
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.observations.boot_log import BootLog, Judgement, Outcome, WarningSeen
 from sparkproof.core.results.log import BootView, Cause, Derived
@@ -117,8 +118,13 @@ def _quoted(cause: Cause) -> str:
     """The line that says most: the last of those that matched, which names what is meant."""
     if not cause.evidence:
         return ""
-    last = max(cause.evidence, key=lambda item: item.line)
-    return f"; line {last.line}: `{shorten(last.what.strip(), _QUOTED_CHARS)}`"
+    last = max(cause.evidence, key=lambda item: (item.where in (KERNEL, CONTAINER), item.line))
+    place = f"line {last.line}"
+    if last.where == KERNEL:
+        place = f"kernel log, {place}"
+    elif last.where == CONTAINER:
+        place = "container"
+    return f"; {place}: `{shorten(last.what.strip(), _QUOTED_CHARS)}`"
 
 
 def _conflict(rivals: tuple[Cause, ...]) -> Finding:

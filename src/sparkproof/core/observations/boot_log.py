@@ -155,6 +155,7 @@ class Hit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         probe: id of the phrase.
         line: first place; `last_line` the last one.
         severe: stood in an error line or in raw output at least once.
+        source, source_line: where else than in the server's log it stands ("" for there).
     """
 
     probe: str
@@ -165,6 +166,8 @@ class Hit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     severe: bool = True
     after_shutdown: bool = False
+    source: str = ""
+    source_line: int = 0
 
 
 class PhaseSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
