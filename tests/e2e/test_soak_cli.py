@@ -111,6 +111,13 @@ def test_what_is_wrong_has_its_rule(
     assert code == {"soak/not-taken": 0, "soak/loaded": 0, "soak/not-text-alone": 3}.get(rule, 1)
 
 
+@pytest.mark.parametrize("flag", ["--requests", "--longest", "--concurrency"])
+def test_nothing_is_not_the_usual(run: Run, flag: str) -> None:
+    refused = run("soak", "http://127.0.0.1:1", flag, "0")
+    assert refused.returncode == 2
+    assert flag.encode() in refused.stderr
+
+
 def test_others_are_not_pushed_aside_unless_somebody_says_so(run: Run) -> None:
     with serve(extra_traffic=1, preemptions=1) as server:
         refused = run("soak", server.url, "--preempt", "--requests", "40")

@@ -8,6 +8,10 @@ from sparkproof.core.results.soak import SoakResult
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.gates.pages import make_finding
 
+_ASK_ITSELF = (
+    "ask the server itself rather than what stands in front, and start it without "
+    "--disable-log-stats"
+)
 _One = tuple[Criterion, Finding | None]
 
 
@@ -48,7 +52,8 @@ def _preempted(result: SoakResult) -> _One:
         message = f"none happened, so nothing is shown about it{_peak(seen.kv_peak)}"
     if not _finished(result):
         return Criterion(name, Verdict.SKIPPED, "none until it stopped"), None
-    finding = make_finding("soak/no-preemption", f"preemption: {message}")
+    remedy = _ASK_ITSELF if seen.preemptions is None else ""
+    finding = make_finding("soak/no-preemption", f"preemption: {message}", remedy=remedy)
     if asked:
         return Criterion(name, Verdict.INCONCLUSIVE, message), finding
     return Criterion(name, Verdict.PASS, message, warning=True), finding

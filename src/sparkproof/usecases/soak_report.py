@@ -71,7 +71,7 @@ def _next_steps(
         steps.append("sparkproof log FILE")
     if result.ending is not Ending.DONE:
         steps.append(f"sparkproof soak {address} --resume {result.records}")
-    elif verdict is Verdict.PASS and not result.pressure.preemptions and not result.plan.preempt:
+    elif verdict is Verdict.PASS and result.pressure.preemptions == 0 and not result.plan.preempt:
         steps.append(f"sparkproof soak {address} --preempt")
     elif verdict is Verdict.PASS:
         steps.append(f"sparkproof bench {address}")

@@ -29,6 +29,7 @@ from sparkproof.gates.coherence import QUESTIONS
 from sparkproof.gates.soak import judge_soak
 from sparkproof.gates.soak_mix import Mix
 from sparkproof.gates.soak_plan import Wishes, check_wishes, draft_plan
+from sparkproof.usecases.soak_report import report_soak
 
 CACHE = {"kv_cache_size_tokens": "5120", "block_size": "128"}
 SNAPSHOT = ServerSnapshot(
@@ -319,6 +320,20 @@ def test_a_server_that_tells_nothing_is_not_taken_for_one_without_preemption() -
     assert verdict is Verdict.INCONCLUSIVE
     assert answers["soak/streams"] is answers["soak/alone"] is Verdict.SKIPPED
     assert "soak/no-preemption" in rules
+
+
+def test_preemption_is_recommended_only_where_it_can_be_seen() -> None:
+    told = report_soak(result_of(*sound_run()))
+    assert told.next_steps == (f"sparkproof soak {SNAPSHOT.address} --preempt",)
+    blind = [
+        msgspec.structs.replace(r, counts=EngineCounts()) if isinstance(r, WatchRecord) else r
+        for r in sound_run()
+    ]
+    untold = report_soak(result_of(*blind))
+    assert untold.verdict is Verdict.PASS
+    assert untold.next_steps == (f"sparkproof bench {SNAPSHOT.address}",)
+    assert not any("--preempt" in finding.remedy for finding in untold.findings)
+    assert "soak/alone" in {c.name for c in untold.criteria if c.verdict is Verdict.SKIPPED}
 
 
 @pytest.mark.parametrize(("sound", "verdict"), [(1, Verdict.INCONCLUSIVE), (2, Verdict.PASS)])

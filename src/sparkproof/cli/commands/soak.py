@@ -42,6 +42,16 @@ class Span(click.ParamType[float]):
         return float(found[1]) * _SECONDS[found[2] or ""]
 
 
+def _above_zero(context: click.Context, param: click.Parameter, value: int) -> int:
+    """Zero stands for the usual where nothing is given; typed, it asks for nothing."""
+    from sparkproof.core.errors import UsageError  # noqa: PLC0415
+
+    default = click.core.ParameterSource.DEFAULT
+    if value < 1 and context.get_parameter_source(param.name or "") is not default:
+        raise UsageError(f"{param.opts[0]} is above 0", hint="leave it out for the usual")
+    return value
+
+
 _PLAN_OPTIONS = ("concurrency", "requests", "duration", "longest", "shared_prefix", "tools",
                  "reasoning", "preempt", "timeout", "model", "seed")  # fmt: skip
 
@@ -49,9 +59,20 @@ _PLAN_OPTIONS = ("concurrency", "requests", "duration", "longest", "shared_prefi
 @click.command("soak")
 @click.argument("server", metavar="URL")
 @click.option("--concurrency", default=8, show_default=True, help="Requests in flight.")
-@click.option("--requests", default=0, help="How many in all (400 unless there is a duration).")
+@click.option(
+    "--requests",
+    default=0,
+    callback=_above_zero,
+    help="How many in all (400 unless there is a duration).",
+)
 @click.option("--duration", type=Span(), default=0.0, help="In place of a number: 30m, 2h.")
-@click.option("--longest", default=0, metavar="TOKENS", help="Longest request, prompt and answer.")
+@click.option(
+    "--longest",
+    default=0,
+    callback=_above_zero,
+    metavar="TOKENS",
+    help="Longest request, prompt and answer.",
+)
 @click.option(
     "--shared-prefix", default=0.0, metavar="SHARE", help="Share that begins alike, 0 to 1."
 )
