@@ -16,11 +16,13 @@ from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.checkpoint_source import open_checkpoint
 from sparkproof.core.errors import FormatError, UnreachableError, UsageError
 from sparkproof.core.ports import CheckpointSource
+from sparkproof.core.verdict import Verdict
 from sparkproof.formats.json_object import SIZE_LIMIT_BYTES
 from sparkproof.formats.safetensors import READ_AHEAD_BYTES
 from sparkproof.testing.checkpoints import FP4, FP4_LOCAL, QWEN3, compressed_tensors, config_group
 from sparkproof.testing.hub import COMMIT, HubServer
 from sparkproof.testing.safetensors import shard
+from sparkproof.usecases.checkpoint import look_at_checkpoint
 from sparkproof.usecases.checkpoint_reading import read_from
 
 CONFIG = json.dumps(
@@ -350,3 +352,11 @@ def test_a_folder_of_the_hubs_own_cache_knows_its_name(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "config.json").write_bytes(CONFIG)
     assert open_checkpoint(str(place)).subject.identity == f"hub:org/model@{COMMIT}"
+
+
+def test_an_index_that_names_other_folders_leaves_open_what_is_loaded(folder: Path) -> None:
+    index = b'{"weight_map": {"a": "../../x.safetensors"}}'
+    (folder / "model.safetensors.index.json").write_bytes(index)
+    report = look_at_checkpoint(str(folder))
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "which shards are loaded can't be told" in report.summary

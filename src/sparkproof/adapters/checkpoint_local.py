@@ -13,7 +13,7 @@ from sparkproof.core.refs import Ref, RefKind
 from sparkproof.core.subject import Subject
 
 CONFIG = "config.json"
-_CONFIGS = (CONFIG, "hf_quant_config.json")
+_CONFIGS = (CONFIG, "hf_quant_config.json", "params.json")
 _NO_NAMES = ("checkpoint", "model")
 _SNAPSHOT = re.compile(r"models--(?P<repo>[^/]+)/snapshots/(?P<commit>[0-9a-f]{40})\Z")
 _HINT = "name a folder with config.json, the file itself, or a repository as ORG/NAME"

@@ -32,6 +32,7 @@ _NOTED = {
     "experts-borrowed": Confidence.SHOWN,
     "sources-disagree": Confidence.REPORTED,
     "stored-otherwise": Confidence.SHOWN,
+    "shape-differs": Confidence.SHOWN,
     "scales-missing": Confidence.SHOWN,
     "input-scales-missing": Confidence.SHOWN,
     "draft-missing": Confidence.SHOWN,

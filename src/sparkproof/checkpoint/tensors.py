@@ -11,6 +11,7 @@ from sparkproof.checkpoint.layout import Layout, Module, lay_out
 from sparkproof.checkpoint.places import place
 from sparkproof.checkpoint.stored_notes import stored_notes
 from sparkproof.checkpoint.stored_scheme import Stored, stored_scheme
+from sparkproof.checkpoint.stored_shapes import shape_notes
 from sparkproof.checkpoint.stored_units import Sorted, Unit
 from sparkproof.checkpoint.words import say_layers
 from sparkproof.core.finding import Evidence
@@ -68,7 +69,10 @@ def read_stored(
         read_bytes=whole,
         draft_bytes=sum(f.bytes for f in formats if f.layer_class is LayerClass.DRAFT),
         kv_scales=found.kv_scales,
-        notes=stored_notes(config, found, held),
+        notes=(
+            *stored_notes(config, found, held),
+            *shape_notes(held, state.hidden_size if state and modules.in_book else 0),
+        ),
         unknowns=tuple(_unknowns(found, held, whole)),
     )
 
@@ -100,6 +104,11 @@ class _Modules:
         self._expert = next(
             (m.classes for m in layout.modules if m.layer_class is LayerClass.EXPERTS), ("Linear",)
         )
+
+    @property
+    def in_book(self) -> bool:
+        """The family's names are known, not guessed."""
+        return self._family is not None
 
     def of(self, unit: Unit) -> Module:
         known = self._known.get(unit.module)

@@ -31,6 +31,11 @@ class _Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suffixes: tuple[str, ...]
 
 
+class _Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+
+
 class _Leaves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     source: str
     checked: date
@@ -44,13 +49,20 @@ class _Leaves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     channel_scale: _Names
     kv_scale: _Names
     aside: _Names
+    hidden: _Hidden
 
 
 class LeafBook:
-    """Roles by last word, and by suffix where the word is a module's own name."""
+    """Roles by last word, and by suffix where the word is a module's own name.
+
+    Attributes:
+        takes_hidden, gives_hidden: last words of modules on the vector that runs through a model.
+    """
 
     def __init__(self) -> None:
         leaves = load_file("tensor_leaves.toml", _Leaves)
+        self.takes_hidden = frozenset(leaves.hidden.takes)
+        self.gives_hidden = frozenset(leaves.hidden.gives)
         by_role = {role: getattr(leaves, role.replace("-", "_")) for role in Role}
         self._names = {name: role for role, entry in by_role.items() for name in entry.names}
         pairs = [(suffix, role) for role, entry in by_role.items() for suffix in entry.suffixes]

@@ -236,12 +236,12 @@ def _check_shapes(tensors: dict[str, StoredTensor], where: str) -> tuple[Unknown
         bits = _BITS.get(tensor.dtype)
         if len(name) > _MAX_NAME or not tensor.dtype:
             raise FormatError(f"`{_shown(name)}` has no dtype or name", where=where, offset=8)
-        if bits is None:
-            odd.setdefault(tensor.dtype, name)
-            continue
         sides = tensor.shape
         if sides and (min(sides) < 0 or max(sides) > _MAX_SIDE or len(sides) > _MAX_DIMENSIONS):
             raise FormatError(f"`{_shown(name)}` has an impossible shape", where=where, offset=8)
+        if bits is None:
+            odd.setdefault(tensor.dtype, name)
+            continue
         if prod(sides) * bits != tensor.size_bytes * 8:
             raise FormatError(
                 f"`{_shown(name)}`: {tensor.size_bytes} bytes are no {tensor.dtype} of shape "

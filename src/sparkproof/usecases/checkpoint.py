@@ -23,6 +23,7 @@ from sparkproof.core.results.checkpoint import CheckpointLine, CheckpointResult
 from sparkproof.core.units import format_bytes, plural
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.surfaces import check_reached
+from sparkproof.formats.safetensors_index import SUFFIX
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
 
@@ -85,7 +86,7 @@ def report_checkpoint(
     return make_report(
         "checkpoint",
         result,
-        verdict=_verdict(findings, lines),
+        verdict=_verdict(profile, findings, lines),
         summary=_summary(result, findings),
         subjects=(read.subject,),
         findings=findings,
@@ -168,14 +169,22 @@ def _run_as(read: EffectiveFormat | None) -> QuantScheme | None:
     return read.effective.scheme if read and not read.doubt else None
 
 
-def _verdict(findings: Sequence[Finding], lines: Sequence[CheckpointLine]) -> Verdict:
+def _verdict(
+    profile: CheckpointProfile, findings: Sequence[Finding], lines: Sequence[CheckpointLine]
+) -> Verdict:
     if any(finding.severity is Severity.ERROR for finding in findings):
         return Verdict.FAIL
     unread = any(
         QuantScheme.UNKNOWN in (line.declared, line.stored) and line.layer_class in _BODY
         for line in lines
     )
-    return Verdict.INCONCLUSIVE if unread else Verdict.PASS
+    return Verdict.INCONCLUSIVE if unread or _unread_index(profile) else Verdict.PASS
+
+
+def _unread_index(profile: CheckpointProfile) -> str:
+    """Why the list of shards is not known, and so which of them vLLM would load; "" if it is."""
+    found = (f"{i.where}: {i.why}" for i in profile.unknowns if i.where.endswith(SUFFIX))
+    return next(found, "")
 
 
 def _summary(result: CheckpointResult, findings: Sequence[Finding]) -> str:
@@ -187,6 +196,8 @@ def _summary(result: CheckpointResult, findings: Sequence[Finding]) -> str:
     differs = any(line.differs or line.stored is QuantScheme.UNKNOWN for line in result.lines)
     if errors:
         words.append(errors[0].message)
+    elif _unread_index(result.profile):
+        words.append(f"which shards are loaded can't be told: {_unread_index(result.profile)}")
     elif stored and not differs:
         words.append("stored as declared")
     elif not stored:

@@ -154,6 +154,21 @@ def test_missing_scales(change: dict[str, Any], rule: str, what: str) -> None:
     assert what in stored(found).notes[0].what
 
 
+def test_matrices_of_another_width_than_the_model_has() -> None:
+    """Packed twice as tight as declared: types, groups and scales agree with each other."""
+    name = "layers.0.self_attn.q_proj"
+    found = read(
+        "ct-dense-nvfp4",
+        **{
+            f"{name}.weight_packed": StoredTensor("U8", (256, 64), (0, 256 * 64)),
+            f"{name}.weight_scale": StoredTensor("F8_E4M3", (256, 8), (0, 256 * 8)),
+        },
+    )
+    [note] = stored(found).notes
+    assert (note.kind, note.subject) == ("shape-differs", "attention")
+    assert "q_proj is 128 wide and hidden_size 256" in note.what
+
+
 def test_one_expert_without_its_scale() -> None:
     found = read("mo-moe-nvfp4", **{"0.mlp.experts.3.up_proj.weight_scale_2": None})
     assert [note.what for note in stored(found).notes] == ["1 of 4 global scales missing"]

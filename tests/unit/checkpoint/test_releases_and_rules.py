@@ -198,6 +198,7 @@ SAYINGS: dict[str, tuple[CheckpointProfile, str, str]] = {
         )
         for kind in (
             "stored-otherwise",
+            "shape-differs",
             "scales-missing",
             "input-scales-missing",
             "draft-missing",

@@ -78,6 +78,7 @@ def test_padding_behind_the_object() -> None:
         ({"a": entry("F4", [3], 0, 2)}, 2, "2 bytes are no F4 of shape 3"),
         ({"a": entry("U8", [-2, -2], 0, 4)}, 4, "impossible shape"),
         ({"a": entry("U8", [1 << 62, 4], 0, 4)}, 4, "impossible shape"),
+        ({"a": entry("NEW", [-1, 2], 0, 4)}, 4, "impossible shape"),
         ({"a": entry("U8", [1] * 65, 0, 1)}, 1, "impossible shape"),
         ({"a": {"shape": [1], "data_offsets": [0, 1]}}, 1, "no dtype"),
         ({"x" * 2000: entry("U8", [1], 0, 1)}, 1, "no dtype or name"),

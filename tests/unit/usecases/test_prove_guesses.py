@@ -46,6 +46,7 @@ def asked(folder: Path, config: Mapping[str, Any]) -> Report[SelectResult]:
 
 
 def rows(report: Report[SelectResult]) -> dict[str, LayerProof]:
+    assert report.result is not None
     (branch,) = report.result.columns[0].branches
     return {item.proof.subject: item.proof for item in branch.layers}
 
