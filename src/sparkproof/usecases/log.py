@@ -144,7 +144,10 @@ def report_reading(
     unknowns: tuple[Unknown, ...] = (),
 ) -> Report[LogResult]:
     """The report on a reading; the last boot of each server gives the verdict."""
-    views = tuple(view_boot(boot, reading.where) for boot in reading.boots)
+    boots = reading.boots
+    if container is not None and len(reading.last_boots()) == 1:
+        boots = (*boots[:-1], _completed(boots[-1], _gather(container))[0])
+    views = tuple(view_boot(boot, reading.where) for boot in boots)
     last = {view.boot.service: view for view in views}
     judged = [(view, *judge_boot(view, reading.where)) for view in last.values()]
     judged.sort(key=lambda item: _URGENT.index(item[1]))
@@ -200,10 +203,7 @@ def explain_death(
     """
     reading, last = read_last_boot(open_log(text))
     container, unknowns = find_container(text, inspect)
-    pieces = _gather(container, kernel, metrics, pressure)
-    own = own_events(last, pieces)
-    pieces = msgspec.structs.replace(pieces, kernel_hits=_hits(own, oom_killed=pieces.oom_killed))
-    boot = with_pieces(last, pieces)
+    boot, pieces = _completed(last, _gather(container, kernel, metrics, pressure))
     view = view_boot(boot, reading.where)
     verdict, findings = judge_boot(view, reading.where)
     return make_report(
@@ -224,11 +224,18 @@ def explain_death(
     )
 
 
+def _completed(boot: BootLog, pieces: DeathPieces) -> tuple[BootLog, DeathPieces]:
+    """The boot as it ended by all that is known, and the pieces with the phrases in them."""
+    own = own_events(boot, pieces)
+    pieces = msgspec.structs.replace(pieces, kernel_hits=_hits(own, oom_killed=pieces.oom_killed))
+    return with_pieces(boot, pieces), pieces
+
+
 def _gather(
     container: InspectedContainer | None,
-    kernel: Path | None,
-    metrics: Path | None,
-    pressure: Path | None,
+    kernel: Path | None = None,
+    metrics: Path | None = None,
+    pressure: Path | None = None,
 ) -> DeathPieces:
     state = container.state if container else None
     log = read_small(kernel, _PIECE_BYTES) if kernel else b""
