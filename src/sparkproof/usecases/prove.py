@@ -52,6 +52,7 @@ from sparkproof.usecases.prove_surroundings import (
 )
 from sparkproof.usecases.reported import find_reports, reported_criterion
 from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_criteria
+from sparkproof.usecases.vllm_word import refuse_bare_word
 
 
 def prove(
@@ -77,6 +78,7 @@ def prove(
     progress, given = progress or NoProgress(), deployment
     if not deployment.artifact:
         raise UsageError("the deployment names no artifact", hint="e.g. --artifact vllm==0.33.0")
+    refuse_bare_word(deployment.artifact)
     device = find_device(deployment.device)
     arguments = parse_selection_args(deployment.args)
     checkpoint = read_from(deployment.checkpoint, offline=offline, cache=cache, progress=progress)

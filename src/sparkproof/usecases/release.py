@@ -22,6 +22,7 @@ from sparkproof.facts.schema import Hardware
 from sparkproof.facts.surfaces import life_of, load_surface, say_life, shipped_surfaces
 from sparkproof.selection.answers import describe_oracles
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.vllm_word import refuse_bare_word
 
 if TYPE_CHECKING:
     from sparkproof.adapters.cache import ArtifactCache
@@ -83,6 +84,7 @@ def find_surface(
     from sparkproof.adapters.open_artifact import open_artifact  # noqa: PLC0415 - only artifacts
     from sparkproof.release import read_surface  # noqa: PLC0415 - pay for a reader
 
+    refuse_bare_word(reference)
     subject, artifact = open_artifact(
         reference, target, cache=cache, offline=offline, progress=progress
     )

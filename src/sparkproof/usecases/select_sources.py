@@ -20,6 +20,7 @@ from sparkproof.facts.surfaces import load_surface, shipped_surfaces
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.looking import Seen, see_artifact, see_surface
+from sparkproof.usecases.vllm_word import refuse_bare_word
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -94,6 +95,7 @@ def see(
     if source.vllm:
         surface = load_surface(source.vllm)
         return _shipped(surface.version), see_surface(surface, capability)
+    refuse_bare_word(source.artifact)
     opened = open_artifact(
         source.artifact,
         Target(platform=source.platform, python=source.python),

@@ -34,6 +34,7 @@ from sparkproof.usecases.claim_pick import ClaimWalk
 from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.looking import Seen, see_artifact, see_surface
 from sparkproof.usecases.other_platform import refuse_other_platform
+from sparkproof.usecases.vllm_word import refuse_bare_word
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+(?:\.?(?:post|rc|dev|a|b)\d+)?)\Z")
 
@@ -142,6 +143,7 @@ class Opener:
     def _read(self, reference: str) -> Side:
         box = self._box
         target = Target(platform=box.platform, python=box.python)
+        refuse_bare_word(reference)
         opened = subject, artifact = open_artifact(
             reference,
             target,
