@@ -11,12 +11,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 
 import msgspec
 
 from sparkproof.core.verdict import Criterion, Verdict
-from sparkproof.formats.text_form import endless_piece, odd_share, text_faults
+from sparkproof.formats.text_form import text_faults
 
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,34 +52,6 @@ class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     text: str
     token_ids: tuple[int, ...] = ()
-
-
-class Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a text looks like, whatever it says.
-
-    Attributes:
-        odd_share: characters that no text holds (controls, U+FFFD, private use), of all.
-        entropy_bits: of the token ids; 0 where there are too few to tell.
-        run: the piece that repeats without end ("" for none).
-        shares_pairs: neighbouring ids that occur more than once, of all pairs.
-    """
-
-    odd_share: float
-    entropy_bits: float
-    run: str = ""
-    shares_pairs: float = 0.0
-
-
-def form_of(text: str, token_ids: Sequence[int] = ()) -> Form:
-    """Measure a text."""
-    pairs = Counter(pairwise(token_ids))
-    repeated = sum(n for n in pairs.values() if n > 1)
-    return Form(
-        odd_share=odd_share(text),
-        entropy_bits=entropy_bits(token_ids) if len(token_ids) >= _MIN_TOKENS else 0.0,
-        run=endless_piece(text, repeats=_RUN_REPEATS),
-        shares_pairs=repeated / max(1, len(token_ids) - 1),
-    )
 
 
 def entropy_bits(token_ids: Sequence[int]) -> float:

@@ -11,11 +11,13 @@ from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.server_port import Failure
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.facts.server_engines import other_engine
+from sparkproof.formats.openai_answer import error_message
 from sparkproof.formats.vllm_metrics import missing_names
 from sparkproof.gates.pages import make_finding
 
 _UNSTAMPED = re.compile(r"0\.0\.|0\.1\.dev|dev0\b|unknown", re.IGNORECASE)
 _NOT_FOUND = 404
+_SAID = 160
 _LOCAL = re.compile(r"\+.*\Z")
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 
@@ -130,7 +132,8 @@ def failure_words(exchange: Exchange) -> str:
     if exchange.failure is not Failure.NONE:
         return exchange.detail or exchange.failure.value
     if exchange.stream and exchange.stream.error:
-        return exchange.stream.error[:160]
+        return exchange.stream.error[:_SAID]
     if exchange.error:
-        return f"{exchange.status} with an error in it: {exchange.error[:160]}"
-    return f"{exchange.status} {exchange.body[:160]}"
+        return f"{exchange.status} with an error in it: {exchange.error[:_SAID]}"
+    said = error_message(exchange.body.encode("utf-8", "replace"))
+    return f"{exchange.status} {' '.join(said.split())[:_SAID]}"

@@ -8,6 +8,7 @@ from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.observations.fingerprint import Fingerprint
 from sparkproof.core.results.smoke import SmokeResult
 from sparkproof.core.verdict import Criterion, Verdict, fold
+from sparkproof.facts.book import rules
 from sparkproof.formats.openai_answer import Answer, parse_as
 from sparkproof.gates.coherence import Sample, judge_coherence
 from sparkproof.gates.fingerprint import SET_NAME, judge_change, known_text_nats, read_trace
@@ -97,7 +98,8 @@ def _chat(result: SmokeResult, label: str) -> tuple[Criterion, list[Finding]]:
             name, Verdict.SKIPPED, "tool calls are not switched on, and not promised"
         ), []
     if rule and rule != "response/unclear":
-        finding = make_finding(rule, where=exchange.path, what=_seen(exchange))
+        words = "" if exchange.ok else f"{rules()[rule].title}: {failure_words(exchange)}"
+        finding = make_finding(rule, words, where=exchange.path, what=_seen(exchange))
         verdict = Verdict.FAIL if finding.severity == "error" else Verdict.PASS
         return Criterion(name, verdict, finding.message, warning=verdict is Verdict.PASS), [finding]
     if not exchange.ok:

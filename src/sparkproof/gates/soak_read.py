@@ -14,7 +14,8 @@ from sparkproof.core.server_port import Failure, Reply
 from sparkproof.formats.openai_answer import Answer, error_message, parse_as
 from sparkproof.formats.openai_stream import Usage
 from sparkproof.formats.openai_tokens import parse_token_chunk, tokens_of
-from sparkproof.gates.coherence import Sample, faults_of, form_of
+from sparkproof.formats.text_form import odd_share
+from sparkproof.gates.coherence import Sample, faults_of
 from sparkproof.gates.soak_mix import Request
 from sparkproof.gates.soak_probe import Compared, compare_probe, said_digest
 from sparkproof.load.observe import read_stream
@@ -213,4 +214,4 @@ def loop_of(text: str) -> str:
 
 
 def _odd_share(text: str) -> float:
-    return 0.0 if text.isascii() and text.isprintable() else form_of(text).odd_share
+    return 0.0 if text.isascii() and text.isprintable() else odd_share(text)

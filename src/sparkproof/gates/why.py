@@ -49,10 +49,11 @@ def follow_ups(result: WhyResult, body: dict[str, Any]) -> dict[str, dict[str, A
         return {}
     limit = next((m.max_model_len for m in result.models if m.name == body.get("model")), 0)
     budget = min(AGENT_TOKENS, max(64, limit // 2)) if limit else AGENT_TOKENS
+    named = "max_completion_tokens" if body.get("max_completion_tokens") else "max_tokens"
     quiet = {**body, "chat_template_kwargs": {"enable_thinking": False}}
     more = {"direct/quiet": quiet}
-    if cut and budget > int(body.get("max_tokens") or 0):
-        more["direct/large"] = {**body, "max_tokens": budget}
+    if cut and budget > int(body.get(named) or 0):
+        more["direct/large"] = {**body, named: budget}
     return more
 
 
@@ -222,7 +223,7 @@ def _answer(result: WhyResult) -> Finding | None:
     if not rule or rule == "response/unclear":
         return None
     message = ""
-    if rule == "response/cut-off":
+    if rule in ("response/cut-off", "response/call-cut"):
         budget = _budget(whole)
         larger = "; with a larger budget it comes whole" if "direct/large" in cured else ""
         message = f"{rules()[rule].title}{budget}{larger}"

@@ -215,3 +215,29 @@ def test_a_hang_is_not_claimed_from_counters_that_are_not_there() -> None:
     report = ask(silent)
     assert report.findings[0].rule == "why/hung-engine"
     assert "the server tells nothing of itself" in report.summary
+
+
+def test_the_larger_budget_goes_where_the_request_has_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path, messages=MESSAGES, temperature=0, max_completion_tokens=3)
+    report = ask(lambda _, reply: reply, path)
+    assert report.result is not None
+    larger = report.result.exchange("direct/large")
+    assert larger is not None
+    body = msgspec.json.decode(larger.request)
+    assert body["max_completion_tokens"] > 3
+    assert "max_tokens" not in body
+    assert "(max_completion_tokens 3); with a larger budget" in report.summary
+
+
+def test_a_call_that_was_cut_off(tmp_path: Path) -> None:
+    def change(ask: Ask, reply: Reply) -> Reply:
+        if ask.label != "direct/whole":
+            return reply
+        call = {"function": {"name": "f", "arguments": '{"path": "a'}}
+        answer = {"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "length"}]}
+        return with_body(reply, msgspec.json.encode(answer))
+
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    report = ask(change, write(tmp_path, messages=MESSAGES, tools=tools, max_tokens=9))
+    assert [f.rule for f in report.findings] == ["response/call-cut"]
+    assert "(max_tokens 9)" in report.summary
