@@ -18,6 +18,7 @@ from sparkproof.core.observations.boot_log import LogReading
 from sparkproof.facts.book import signatures
 from sparkproof.facts.log_book import log_lines
 from sparkproof.formats.kernel_log import parse_kernel_log
+from sparkproof.formats.stamps import parse_moment
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.reader import read_log
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
@@ -25,6 +26,9 @@ from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 INDEX = PhraseIndex(log_lines(), signature_probes(signatures().values()))
 REAL = (LOGS / "cpu-0.32.0-mtp-hybrid.log").read_bytes()
+COMPOSED = b"Attaching to one, two\n" + b"".join(
+    b"%s-1  | %s\n" % (name, line) for line in REAL.splitlines()[:90] for name in (b"one", b"two")
+)
 
 
 def _read(chunks: list[bytes]) -> LogReading | None:
@@ -35,11 +39,11 @@ def _read(chunks: list[bytes]) -> LogReading | None:
 
 
 @settings(max_examples=40)
-@given(st.lists(st.integers(0, len(REAL)), max_size=12))
-def test_where_a_log_is_cut_into_chunks_does_not_matter(cuts: list[int]) -> None:
-    places = [0, *sorted(cuts), len(REAL)]
-    pieces = [REAL[a:b] for a, b in itertools.pairwise(places)]
-    assert _read(pieces) == _read([REAL])
+@given(st.sampled_from((REAL, COMPOSED)), st.lists(st.floats(0, 1), max_size=12))
+def test_where_a_log_is_cut_into_chunks_does_not_matter(log: bytes, cuts: list[float]) -> None:
+    places = [0, *sorted(int(share * len(log)) for share in cuts), len(log)]
+    pieces = [log[a:b] for a, b in itertools.pairwise(places)]
+    assert _read(pieces) == _read([log])
 
 
 @settings(max_examples=60)
@@ -55,7 +59,9 @@ def test_a_damaged_log_is_read_or_refused(start: int, end: int, junk: bytes) -> 
 @given(st.binary(max_size=400))
 def test_any_bytes_end_in_one_error_type(data: bytes) -> None:
     _read([data])
-    parse_kernel_log([data])
+    for event in parse_kernel_log([data, b"\nOut of memory: Killed process ", data]):
+        parse_moment(event.text)
+    parse_moment(data.decode("latin-1"))
     for parse in (parse_answers, parse_docker_inspect):
         try:
             parse(data, "x")

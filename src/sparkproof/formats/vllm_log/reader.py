@@ -26,6 +26,7 @@ class LogReader:
         self._where = where
         self._cutter = LineCutter()
         self._services = ServiceSplitter()
+        self._held: list[bytes] = []
         self._lanes = {"": Lane(index, "", 1)}
         self._lines = 0
         self._head = b""
@@ -54,24 +55,40 @@ class LogReader:
     def finish(self) -> None:
         """Take in a last line that has no newline; call it once, at the end."""
         self._feed_batches(self._cutter.flush())
+        self._release()
 
     def _feed_batches(self, batches: Iterable[list[bytes]]) -> None:
-        services = self._services
         for batch in batches:
-            numbers = range(self._lines + 1, self._lines + 1 + len(batch))
-            self._lines += len(batch)
-            if not services.on and not self._lanes[""].headed:
-                services.look_at(batch)
-            if not services.on:
-                self._lanes[""].take(numbers, batch)
-                continue
-            for name, its_numbers, its_lines in services.split(numbers, batch):
-                if name not in self._lanes:
-                    self._lanes[name] = Lane(self._index, name, its_numbers[0])
-                self._lanes[name].take(its_numbers, its_lines)
+            if self._services.on is None:
+                self._held += batch
+                self._services.look_at(self._held)
+                if self._services.on is not None:
+                    self._release()
+            else:
+                self._take(batch)
+
+    def _release(self) -> None:
+        """Take in the lines that were held back until it was known whose they are."""
+        if self._services.on is None:
+            self._services.look_at(self._held, all_there_is=True)
+        held, self._held = self._held, []
+        self._take(held)
+
+    def _take(self, lines: list[bytes]) -> None:
+        numbers = range(self._lines + 1, self._lines + 1 + len(lines))
+        self._lines += len(lines)
+        if not self._services.on:
+            self._lanes[""].take(numbers, lines)
+            return
+        for name, its_numbers, its_lines in self._services.split(numbers, lines):
+            if name not in self._lanes:
+                self._lanes[name] = Lane(self._index, name, its_numbers[0])
+            self._lanes[name].take(its_numbers, its_lines)
 
     def _servers(self) -> list[Lane]:
         """Those of vLLM's making; beside such a one, what other services print is not judged."""
+        if self._held:
+            self._release()
         lanes = list(self._lanes.values())
         return [lane for lane in lanes if lane.headed] or lanes
 

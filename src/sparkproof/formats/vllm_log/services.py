@@ -13,7 +13,7 @@ _OWNER = re.compile(
 )
 _ANSI = re.compile(_COLOUR)
 _HEADER = re.compile(rb"\b(?:DEBUG|INFO|WARNING|ERROR) (?:\d{4}-)?\d\d-\d\d \d\d:")
-_LOOKED_AT = 64
+_LOOKED_AT = 512
 _MOST = 32
 """Services that are kept apart; lines of further ones go to the one before."""
 
@@ -22,20 +22,28 @@ class ServiceSplitter:
     """Parts batches of lines by the service that printed them, once the output shows any.
 
     Attributes:
-        on: whether lines bear the names of services.
+        on: whether lines bear the names of services; None while that can't be told.
     """
 
     def __init__(self) -> None:
-        self.on = False
+        self.on: bool | None = None
         self._names: set[str] = set()
         self._last = ""
 
-    def look_at(self, lines: list[bytes]) -> None:
-        """Decide by the first lines: most must bear a name, and all of vLLM's."""
+    def look_at(self, lines: list[bytes], *, all_there_is: bool = False) -> None:
+        """Decide by the first line of vLLM's; without such a one, by what most lines bear.
+
+        Args:
+            lines: the output from its beginning.
+            all_there_is: no more of it can be waited for.
+        """
         some = [line for line in lines[:_LOOKED_AT] if line.strip()]
-        nameless = [line for line in some if _OWNER.match(line) is None]
-        most = 2 * len(nameless) <= len(some) and len(nameless) < len(some)
-        self.on = most and not any(_HEADER.search(line) for line in nameless)
+        first = next((line for line in some if _HEADER.search(line)), None)
+        if first is not None:
+            self.on = _OWNER.match(first) is not None
+        elif all_there_is or len(lines) >= _LOOKED_AT:
+            named = sum(_OWNER.match(line) is not None for line in some)
+            self.on = 0 < len(some) <= 2 * named
 
     def split(
         self, numbers: Iterable[int], lines: list[bytes]
