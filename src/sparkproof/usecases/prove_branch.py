@@ -45,7 +45,7 @@ from sparkproof.usecases.prove_roles import (
     draft_questions,
     why_not_loaded,
 )
-from sparkproof.usecases.quantization_flag import check_quantization_flag
+from sparkproof.usecases.quantization_flag import check_quantization, check_quantization_flag
 
 TOOLS = ("nvcc", "ninja")
 EVERY_MODEL = "model/every"
@@ -137,6 +137,7 @@ class _Prover:
 
     def run(self) -> Iterator[LayerProof]:
         yield from check_architecture(self._look.profile, self._look.surface, self._arguments)
+        yield from check_quantization(self._look.profile, self._look.surface)
         yield from check_quantization_flag(
             self._arguments.quantization, self._look.profile, self._look.surface
         )
@@ -165,7 +166,7 @@ class _Prover:
         if layer.layer_class is LayerClass.VISION and self._arguments.text_only:
             return _without(layer, Verdict.SKIPPED, "not loaded with --language-model-only")
         if layer.scheme is QuantScheme.UNKNOWN:
-            why = item.doubt or "its scheme can't be told"
+            why = item.doubt or f"its scheme can't be told{_seen(layer)}"
             return _without(layer, Verdict.INCONCLUSIVE, why)
         proof = self._predicted(layer, self._choices)
         return doubt_layer(proof, layer, self._look.profile)
@@ -269,6 +270,12 @@ def _without(layer: LayerFormat, verdict: Verdict, reason: str) -> LayerProof:
         deliveries=(),
         layers=layer.layers,
     )
+
+
+def _seen(layer: LayerFormat) -> str:
+    """What was not understood, with a colon before it; "" where nothing tells."""
+    what = next((item.what for item in layer.evidence if item.what), layer.detail)
+    return f": {what}" if what else ""
 
 
 def _nothing(prediction: Prediction) -> str:

@@ -18,6 +18,7 @@ from sparkproof.usecases.prove_roles import (
     ARCHITECTURE,
     DRAFT_REFUSED,
     KV_CACHE,
+    QUANTIZATION,
     QUANTIZATION_FLAG,
     follows,
 )
@@ -27,6 +28,7 @@ _REFUSED = {
     ARCHITECTURE: "select/unknown-architecture",
     KV_CACHE: "select/cache-format-refused",
     DRAFT_REFUSED: "select/drafter-refused",
+    QUANTIZATION: "select/quantization-refused",
     QUANTIZATION_FLAG: "select/quantization-refused",
 }
 _STAND_IN = "select/transformers-stand-in"

@@ -24,6 +24,7 @@ from sparkproof.selection.request import Choices
 ARCHITECTURE = "architecture"
 KV_CACHE = "kv-cache"
 DRAFT_MODEL = "draft-model"
+QUANTIZATION = "quantization"
 QUANTIZATION_FLAG = "quantization-flag"
 DRAFT_REFUSED = "drafter"
 DRAFT_EXPERTS = "draft-experts"

@@ -13,13 +13,27 @@ from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.results.proof import LayerProof
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.prove_roles import QUANTIZATION_FLAG
+from sparkproof.usecases.prove_roles import QUANTIZATION, QUANTIZATION_FLAG
 
 _MODELOPT, _AUTO_ROUND = "modelopt", "auto-round"
 _MODELOPT_NAMED = ("FP8", "MIXED_PRECISION")
 _MODELOPT_HELD = ("FP4", "MXFP8")
+_BEHIND = {_AUTO_ROUND: "inc"}
+"""Names in checkpoints that a release's list has under another one."""
 _ASKED_FIRST = ("humming", "moe_wna16", "gguf", "marlin")
 """Names that take a checkpoint over where they are asked for."""
+
+
+def check_quantization(profile: CheckpointProfile, surface: ReleaseSurface) -> Iterator[LayerProof]:
+    """A row where the release has no method of the name that the checkpoint declares."""
+    declared = profile.quant_method
+    option = surface.option("--quantization")
+    known = option.choices if option is not None else ()
+    name = _BEHIND.get(declared, declared)
+    if not declared or not known or any(_same_method(c, name) or _related(c, name) for c in known):
+        return
+    reason = f"vLLM refuses: this release has no quantization method `{declared}`"
+    yield _told(QUANTIZATION, Verdict.FAIL, reason)
 
 
 def check_quantization_flag(
@@ -74,8 +88,12 @@ def _plain(name: str) -> str:
 
 
 def _flag(verdict: Verdict, reason: str, *, warning: bool = False) -> LayerProof:
+    return _told(QUANTIZATION_FLAG, verdict, reason, warning=warning)
+
+
+def _told(subject: str, verdict: Verdict, reason: str, *, warning: bool = False) -> LayerProof:
     return LayerProof(
-        subject=QUANTIZATION_FLAG,
+        subject=subject,
         scheme="",
         verdict=verdict,
         reason=reason,

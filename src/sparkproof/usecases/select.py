@@ -54,6 +54,10 @@ from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_cri
 
 _NO_NAMES = frozenset({"checkpoint", "config.json", "model"})
 _STEPS = 4
+_PICKS = Criterion(
+    "select/picks", Verdict.PASS, "what is picked is told; what it needs was not looked at"
+)
+"""Of a shipped surface: nothing of it can be skipped for want of an artifact."""
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -150,6 +154,8 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
         *criteria_of(branches),
         *map(reported_criterion, reported),
     )
+    if seen.code is None:
+        criteria = (*criteria, _PICKS)
     summary = refused[0].message if refused else summarize(branches)
     return _Column(selection, criteria, findings, unknowns, summary)
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import LayerProof
@@ -24,6 +26,7 @@ UNBOOKED: Mapping[str, Any] = {
     "num_attention_heads": 8,
     "head_dim": 128,
 }
+LLAMA = {**UNBOOKED, "architectures": ["LlamaForCausalLM"], "model_type": "llama"}
 QUANTIZED = {"quantization_config": compressed_tensors(config_group(FP4, FP4_LOCAL))}
 MAMBA: Mapping[str, Any] = {
     "architectures": ["Mamba2ForCausalLM"],
@@ -39,10 +42,10 @@ MAMBA: Mapping[str, Any] = {
 }
 
 
-def asked(folder: Path, config: Mapping[str, Any]) -> Report[SelectResult]:
+def asked(folder: Path, config: Mapping[str, Any], vllm: str = "0.33.0") -> Report[SelectResult]:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     box = Box(nvcc=True, ninja=True)
-    return select([Deployment(checkpoint=str(folder), box=box)], vllm="0.33.0")
+    return select([Deployment(checkpoint=str(folder), box=box)], vllm=vllm)
 
 
 def rows(report: Report[SelectResult]) -> dict[str, LayerProof]:
@@ -98,3 +101,27 @@ def test_a_model_of_states_alone_gets_no_attention(tmp_path: Path) -> None:
     found = rows(asked(tmp_path, MAMBA))
     assert "linear-attention" in found
     assert not {"attention", "attention-kernel", "mlp"} & set(found)
+
+
+def test_a_method_that_the_release_dropped(tmp_path: Path) -> None:
+    """0.30.0 took bitsandbytes out of its list."""
+    config = {**MAMBA, "quantization_config": {"quant_method": "bitsandbytes"}}
+    report = asked(tmp_path, config)
+    assert report.verdict is Verdict.FAIL
+    assert "no quantization method `bitsandbytes`" in report.summary
+    assert "select/quantization-refused" in {f.rule for f in report.findings}
+    before = asked(tmp_path, config, vllm="0.26.0")
+    assert before.verdict is Verdict.INCONCLUSIVE
+    assert "can't be told: quant_method bitsandbytes" in before.summary
+
+
+@pytest.mark.parametrize("method", ["awq", "gptq", "auto-round", "fp8", "modelopt", "mxfp4"])
+def test_methods_that_its_list_has_under_this_or_another_name(tmp_path: Path, method: str) -> None:
+    report = asked(tmp_path, {**MAMBA, "quantization_config": {"quant_method": method, "bits": 4}})
+    assert "quantization" not in rows(report)
+
+
+def test_what_the_artifact_delivers_is_no_reason_to_skip_the_picks(tmp_path: Path) -> None:
+    for more in ({}, {"num_local_experts": 8}):
+        report = asked(tmp_path, {**LLAMA, **more})
+        assert report.verdict is Verdict.PASS
