@@ -29,6 +29,8 @@ class ServiceSplitter:
         self.on: bool | None = None
         self._names: set[str] = set()
         self._last = ""
+        self._heads: dict[bytes, str] = {}
+        self._head_bytes = 0
 
     def look_at(self, lines: list[bytes], *, all_there_is: bool = False) -> None:
         """Decide by the first line of vLLM's; without such a one, by what most lines bear.
@@ -53,16 +55,28 @@ class ServiceSplitter:
         """
         parts: dict[str, tuple[list[int], list[bytes]]] = {}
         for number, raw in zip(numbers, lines, strict=True):
-            match = _OWNER.match(raw)
-            line = raw
-            if match is not None:
-                self._last = self._known(match)
-                line = raw[match.end() :]
+            name = self._heads.get(raw[: self._head_bytes])
+            if name is not None:
+                self._last = name
+                line = raw[self._head_bytes :]
+            else:
+                line = self._find_owner(raw)
             own = parts.setdefault(self._last, ([], []))
             own[0].append(number)
             own[1].append(line)
         for name, (its_numbers, its_lines) in parts.items():
             yield name, its_numbers, its_lines
+
+    def _find_owner(self, raw: bytes) -> bytes:
+        """The line without its service's name, which is remembered: most are equally long."""
+        match = _OWNER.match(raw)
+        if match is None:
+            return raw
+        self._last = self._known(match)
+        self._head_bytes = self._head_bytes or match.end()
+        if match.end() == self._head_bytes and len(self._heads) < _MOST:
+            self._heads[match[0]] = self._last
+        return raw[match.end() :]
 
     def _known(self, match: re.Match[bytes]) -> str:
         raw = match["compose"] or match["pod"] or match["stern"]
