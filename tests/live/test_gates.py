@@ -98,6 +98,7 @@ def test_the_trained_checkpoint_passes(sound: Live, receipts: ReceiptStore) -> N
     assert report.result is not None
     assert criterion(report, "known").verdict is Verdict.PASS
     assert criterion(report, "prefix").verdict is Verdict.PASS  # blocks of 32: hits are seen
+    assert not criterion(report, "speculation").warning  # what it drafts stands in the prompt
     assert criterion(report, "async-scheduling").warning  # n-gram takes it away
     _TRUSTED["receipt"] = report.receipt
 
@@ -183,6 +184,7 @@ def test_look_alikes_on_a_server_without_parsers(
 def test_without_a_hit_the_reason_is_told(bare: Live, receipts: ReceiptStore) -> None:
     report = smoke(bare.url, trusted=_TRUSTED["receipt"], trust_store=receipts)
     prefix, names = criterion(report, "prefix"), criterion(report, "metrics")
+    assert report.verdict is Verdict.PASS  # with the flags as they come
     assert prefix.verdict is not Verdict.FAIL
     assert names.verdict is Verdict.PASS
     assert not names.warning
