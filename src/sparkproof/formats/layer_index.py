@@ -15,6 +15,7 @@ from typing import NamedTuple
 from sparkproof.core.errors import FormatError
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.image_contents import ImageContents, image_contents
+from sparkproof.formats.editable import FINDER
 from sparkproof.formats.inflate import pack, unpack
 from sparkproof.formats.safe_path import is_safe_path
 from sparkproof.formats.tar_stream import EntryKind, TarMember, TarStream
@@ -30,7 +31,7 @@ _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
 _PROGRAM = re.compile(r"(?:\A|/)(?:bin|sbin)/(?P<name>[^/]+)\Z")
 _INTERPRETER = re.compile(r"python(?:3(?:\.\d+)?)?\Z")
-_PATH_FILE = re.compile(r"(?:site|dist)-packages/[^/]+\.pth\Z")
+_PATH_FILE = re.compile(rf"(?:site|dist)-packages/(?:[^/]+\.pth\Z|{FINDER.pattern})")
 _DATABASE = "var/lib/dpkg/status"
 
 

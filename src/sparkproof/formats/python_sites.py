@@ -1,7 +1,8 @@
 """Which Python an image runs, and in which order it looks for packages.
 
 Rules: CPython documentation, `site` (venv, user site, ``.pth``) and `sys.path` initialisation;
-Debian Python Policy (``dist-packages``); checked 2026-11-29.
+Debian Python Policy (``dist-packages``); setuptools' finders of editable installations, which are
+asked last; checked 2026-11-30.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from sparkproof.core.errors import FormatError
+from sparkproof.formats.editable import imported_finders, parse_finder
 from sparkproof.formats.layer_merge import LayerStack
 from sparkproof.formats.oci import ImageConfig
 
@@ -192,18 +195,31 @@ def _with_pth(stack: LayerStack, before: list[str], sites: list[str]) -> tuple[s
     """The folders with the lines of their ``.pth`` files, which stand behind all of them."""
     real = [stack.resolve(site) for site in sites]
     added: list[str] = []
+    found: list[str] = []
     for site in real:
         files = [p for p in stack.files if posixpath.dirname(p) == site and p.endswith(".pth")]
         for path in sorted(files):
-            added += _pth_lines(stack, site, path)
-    return tuple(dict.fromkeys(item for item in (*before, *real, *added) if item))
+            text = _kept(stack, path).decode(errors="replace")
+            added += _pth_lines(stack, site, text)
+            for name in imported_finders(text):
+                found += _finder_folders(stack, f"{site}/{name}")
+    return tuple(dict.fromkeys(item for item in (*before, *real, *added, *found) if item))
 
 
-def _pth_lines(stack: LayerStack, site: str, path: str) -> list[str]:
-    placed = stack.files[path]
-    if placed.file.text is None:
-        return []
-    rows = placed.file.read().decode(errors="replace").splitlines()[:1000]
+def _kept(stack: LayerStack, path: str) -> bytes:
+    placed = stack.files.get(stack.find(path))
+    return placed.file.read() if placed is not None and placed.file.text is not None else b""
+
+
+def _finder_folders(stack: LayerStack, path: str) -> list[str]:
+    try:
+        return [stack.resolve(folder) for folder in parse_finder(_kept(stack, path), path)]
+    except FormatError:
+        return []  # its package is then installed and found nowhere, which is told
+
+
+def _pth_lines(stack: LayerStack, site: str, text: str) -> list[str]:
+    rows = text.splitlines()[:1000]
     places = [row.strip() for row in rows]
     wanted = [p for p in places if p and not p.startswith(("#", "import ", "import\t"))]
     return [stack.resolve(p if p.startswith("/") else f"{site}/{p}") for p in wanted]

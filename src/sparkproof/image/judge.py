@@ -60,8 +60,14 @@ def _platform(image: ImageObservation, platform: str) -> Criterion:
 
 def _vllm(image: ImageObservation) -> Criterion:
     copy = image.vllm
+    if copy is None and "vllm" in image.installed:
+        return Criterion("image/vllm", Verdict.INCONCLUSIVE, _elsewhere(image))
     if copy is None:
         return Criterion("image/vllm", Verdict.FAIL, "no vLLM that its Python would import")
+    if not copy.number or (not copy.stamped and len(set(copy.stated)) > 1):
+        told = " and ".join(copy.stated)
+        reason = f"METADATA says {told}, and it has no stamp" if told else "no version is stated"
+        return Criterion("image/vllm", Verdict.INCONCLUSIVE, f"vllm in /{copy.folder}: {reason}")
     return Criterion("image/vllm", Verdict.PASS, f"vllm {_version(copy)} in /{copy.folder}")
 
 
@@ -74,8 +80,12 @@ def _certain(image: ImageObservation) -> Criterion:
     return Criterion(name, Verdict.PASS, f"{path} {image.python_version}: {image.python_told_by}")
 
 
+def _elsewhere(image: ImageObservation) -> str:
+    return f"vllm {image.installed['vllm']} is installed, and no folder of packages holds its files"
+
+
 def _version(copy: VllmSeen) -> str:
-    return copy.version or copy.stamped or "of no stated version"
+    return copy.number or "of no stated version"
 
 
 def _finding(
@@ -111,7 +121,14 @@ def _platform_findings(image: ImageObservation, platform: str) -> Iterator[Findi
 
 
 def _vllm_findings(image: ImageObservation) -> Iterator[Finding]:
-    if not image.vllms:
+    if not image.vllms and "vllm" in image.installed:
+        yield _finding(
+            "image/vllm-elsewhere",
+            Severity.WARNING,
+            _elsewhere(image),
+            remedy="put the folder that it was installed from to the same question: tree:FOLDER",
+        )
+    elif not image.vllms:
         yield _finding("image/no-vllm", Severity.ERROR, "no folder of packages holds vLLM")
     if len(image.vllms) > 1:
         told = ", ".join(
@@ -139,13 +156,22 @@ def _vllm_findings(image: ImageObservation) -> Iterator[Finding]:
             evidence=(Evidence(where=f"{copy.folder}/vllm/_version.py", what=copy.stamped),),
             remedy="go by what is read from its own files, here and in `prove`",
         )
-    if copy and copy.version and copy.stamped and not same_version(copy.version, copy.stamped):
-        yield _finding(
-            "image/two-versions",
-            Severity.WARNING,
-            f"its METADATA says {copy.version}, its own _version.py {copy.stamped}",
-            subject=f"/{copy.folder}",
-        )
+    if copy is not None:
+        yield from _two_versions(copy)
+
+
+def _two_versions(copy: VllmSeen) -> Iterator[Finding]:
+    stated = dict.fromkeys(copy.stated or (copy.version,))
+    stamped = copy.stamped or next(iter(stated))
+    if all(not version or same_version(version, stamped) for version in stated):
+        return
+    own = f"its own _version.py {copy.stamped}, which counts" if copy.stamped else "and no stamp"
+    yield _finding(
+        "image/two-versions",
+        Severity.WARNING,
+        f"its METADATA says {' and '.join(stated)}, {own}",
+        subject=f"/{copy.folder}",
+    )
 
 
 def _claims(image: ImageObservation, track: TagTrack, cuda_major: str) -> Iterator[Finding]:

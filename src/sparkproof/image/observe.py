@@ -23,14 +23,11 @@ from sparkproof.facts.image_contents import ImageTool, image_contents
 from sparkproof.formats.core_metadata import parse_core_metadata
 from sparkproof.formats.image_parts import ImageContents
 from sparkproof.formats.layer_plan import DATABASE
+from sparkproof.formats.package_stamp import stamped_commit, stamped_version
 from sparkproof.formats.python_sites import look_up, package_folders
 
 PACKAGE = "vllm"
 _METADATA = re.compile(r"(?P<info>[^/]+\.(?:dist|egg)-info)/(?:METADATA|PKG-INFO)\Z")
-_VERSION = re.compile(
-    r"^(?:__version__\s*=\s*)?version\s*=\s*['\"](?P<value>[^'\"]{1,100})", re.MULTILINE
-)
-_COMMIT = re.compile(r"commit_id\s*=\s*['\"](?P<value>[^'\"]{1,64})['\"]", re.MULTILINE)
 _TORCH_CUDA = re.compile(r"^cuda\b[^=\n]*=\s*['\"](?P<value>[0-9.]{1,10})['\"]", re.MULTILINE)
 _CUDA_FOLDER = re.compile(r"/(?:cuda-|cu)(?P<value>\d+(?:\.\d+)?)/")
 _MAX_COMMAND = 300
@@ -121,14 +118,24 @@ def _copies(contents: ImageContents, packages: tuple[PackageSeen, ...]) -> Itera
         if root not in contents.stack.files:
             continue
         stamp = contents.text(f"{folder}/{PACKAGE}/_version.py")
-        versions = [p.version for p in packages if p.name == PACKAGE and p.folder == folder]
+        judged = mine is not None and mine.path == root
+        stamped = stamped_version(stamp)
+        versions = _versions(packages, folder, judged=judged)
         yield VllmSeen(
             folder=folder,
-            version=versions[0] if versions else "",
-            stamped=_found(_VERSION, stamp),
-            commit=_found(_COMMIT, stamp),
-            judged=mine is not None and mine.path == root,
+            version=next((v for v in versions if v == stamped), next(iter(versions), "")),
+            stamped=stamped,
+            commit=stamped_commit(stamp),
+            judged=judged,
+            stated=tuple(versions),
         )
+
+
+def _versions(packages: tuple[PackageSeen, ...], folder: str, *, judged: bool) -> list[str]:
+    """What METADATA says of the copy in a folder; of an editable one, METADATA lies elsewhere."""
+    found = [p for p in packages if p.name == PACKAGE]
+    beside = [p.version for p in found if p.folder == folder]
+    return beside or [p.version for p in found if p.judged and judged]
 
 
 def _tools(contents: ImageContents) -> Iterator[ToolSeen]:

@@ -1,4 +1,8 @@
-"""Version and requirements, as the artifact's METADATA states them."""
+"""Version and requirements, as the artifact's METADATA states them.
+
+Where the package's own stamp is another version, METADATA was left by another installation: the
+stamp is what runs.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,10 @@ from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.release_surface import Pin, Source
 from sparkproof.core.ports import Artifact
 from sparkproof.core.unknown import Unknown
+from sparkproof.formats.package_stamp import stamped_version
 
 MAX_METADATA_BYTES = 1 << 20
+_MAX_STAMP_BYTES = 1 << 16
 BOX: Mapping[str, str] = {
     "implementation_name": "cpython",
     "os_name": "posix",
@@ -50,7 +56,8 @@ def read_metadata(artifact: Artifact, package: str, target: Mapping[str, str]) -
     Raises:
         FormatError: there is no METADATA of the package, or it has no version.
     """
-    path = _metadata_path(artifact, package)
+    stamp, stamped = _stamp(artifact, package)
+    path = _metadata_path(artifact, package, stamped)
     if path is None:
         raise FormatError(f"no METADATA of {package}", where=artifact.name)
     data = artifact.read(path, limit_bytes=MAX_METADATA_BYTES)
@@ -61,6 +68,11 @@ def read_metadata(artifact: Artifact, package: str, target: Mapping[str, str]) -
     lines = _lines(data)
     pins: list[Pin] = []
     unknowns: list[Unknown] = []
+    source = Source(path, lines.get(version, 1), "Version")
+    if stamped and _public(stamped) != _public(version):
+        why = f"states {version}, {stamp} {stamped}: requirements are those of another installation"
+        unknowns.append(Unknown(where=path, why=why, topic="release/pins"))
+        version, source = stamped, Source(stamp, 1, "version")
     for text in message.get_all("Requires-Dist", []):
         line = lines.get(str(text).strip(), 0)
         try:
@@ -70,7 +82,7 @@ def read_metadata(artifact: Artifact, package: str, target: Mapping[str, str]) -
             unknowns.append(Unknown(where=f"{path}:{line}", why=why, topic="release/pins"))
     return Metadata(
         version=version,
-        source=Source(path, lines.get(version, 1), "Version"),
+        source=source,
         pins=tuple(pins),
         extras=tuple(str(item).strip() for item in message.get_all("Provides-Extra", [])),
         python=str(message.get("Requires-Python", "")).strip(),
@@ -78,13 +90,32 @@ def read_metadata(artifact: Artifact, package: str, target: Mapping[str, str]) -
     )
 
 
-def _metadata_path(artifact: Artifact, package: str) -> str | None:
+def _stamp(artifact: Artifact, package: str) -> tuple[str, str]:
+    """The path of the package's stamp and its version; both "" where there is none."""
+    path = f"{package}/_version.py"
+    if not any(member.path == path for member in artifact.members()):
+        return "", ""
+    data = artifact.read(path, limit_bytes=_MAX_STAMP_BYTES)
+    return path, stamped_version(data.decode("utf-8", "replace"))
+
+
+def _public(version: str) -> str:
+    return version.partition("+")[0]
+
+
+def _metadata_path(artifact: Artifact, package: str, stamped: str) -> str | None:
+    """The METADATA of the package; of several, the one that agrees with its stamp."""
     found = [
         member.path
         for member in artifact.members()
         if _is_metadata(member.path.split("/"), package)
     ]
-    return min(found, key=lambda path: (path.count("/"), path), default=None)
+    own = f"-{stamped}.dist-info/"
+
+    def rank(path: str) -> tuple[int, bool, str]:
+        return path.count("/"), not stamped or own not in path, path
+
+    return min(found, key=rank, default=None)
 
 
 def _is_metadata(parts: list[str], package: str) -> bool:

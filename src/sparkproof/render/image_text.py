@@ -53,7 +53,11 @@ def _rows(result: ImageResult) -> Iterator[tuple[Cell, ...]]:
     copy = image.vllm
     if copy is not None:
         commit = f", commit {copy.commit}" if copy.commit else ""
-        yield "vllm", Span(copy.version or copy.stamped, Style.STRONG), f"in /{copy.folder}{commit}"
+        yield (
+            "vllm",
+            Span(copy.number or "of no stated version", Style.STRONG),
+            f"in /{copy.folder}{commit}",
+        )
     cuda = [f"vLLM links CUDA {result.cuda}"] if result.cuda else []
     cuda += [f"torch is for {image.torch_cuda}"] if image.torch_cuda else []
     if cuda:

@@ -199,7 +199,7 @@ def _look(
         age_days=track.age_days,
         newer=track.newer,
     )
-    version = (copy.version or copy.stamped) if copy else ""
+    version = copy.number if copy else ""
     seen = Seen(identify_image(ref, artifact, name="vllm" if copy else "", version=version), result)
     _judge(seen, code, hardware, target, track)
     seen.unknowns = (*troubles, *read.unknowns, *code.unknowns)
@@ -291,8 +291,10 @@ def _cuda(code: DeviceCode) -> str:
 def _summary(result: ImageResult) -> str:
     copy = result.image.vllm
     if copy is None:
-        return f"{result.image.name}: no vLLM in it"
-    parts = [f"vllm {copy.version or copy.stamped}"]
+        installed = result.image.installed.get("vllm")
+        absent = f"vllm {installed} is installed, its files are not found" if installed else ""
+        return f"{result.image.name}: {absent or 'no vLLM in it'}"
+    parts = [f"vllm {copy.number or 'of no stated version'}"]
     if result.cuda:
         parts.append(f"CUDA {result.cuda}")
     total = sum(count.kernels for route in result.code.families for count in route.counts)
@@ -335,7 +337,9 @@ def _image_rows(result: ImageResult) -> dict[str, str]:
 
 
 def _package_rows(result: ImageResult) -> dict[str, str]:
-    return result.image.installed
+    copy = result.image.vllm
+    own = {"vllm": copy.number} if copy is not None else {}
+    return {**result.image.installed, **own}
 
 
 def _tool_rows(result: ImageResult) -> dict[str, str]:

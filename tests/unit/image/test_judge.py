@@ -75,6 +75,11 @@ def test_a_good_image_is_quiet() -> None:
         (changed(architecture="amd64"), "other-platform"),
         (changed(vllms=()), "no-vllm"),
         (changed(vllms=(msgspec.structs.replace(COPY, version="0.32.0"),)), "two-versions"),
+        (
+            changed(vllms=(msgspec.structs.replace(COPY, stated=("0.32.0", "0.33.0")),)),
+            "two-versions",
+        ),
+        (changed(vllms=(), installed={"vllm": "0.33.0"}), "vllm-elsewhere"),
         (changed(torch_cuda="12.9"), "cuda-lines-differ"),
         (changed(replaced=(ReplacedSeen("vllm/_C.so", 2, 1, 5, 6),)), "replaced-file"),
         (changed(packages=(FLASHINFER,), tools=TOOLS[:1]), "flashinfer-without-tools"),
@@ -180,3 +185,29 @@ def test_what_an_image_does_not_hold_is_absent_whatever_the_pins_say() -> None:
     assert said == [Tri.NO, Tri.YES]
     unread = LayerSeen("sha256:2", 9, 0, "apt", "told")
     assert not box_from_image(changed(installed={"a": "1"}, layers=(unread,))).packages_complete
+
+
+def test_what_can_t_be_told_of_vllm_is_inconclusive() -> None:
+    """Installed from somewhere else; of no version; of two, with no stamp to choose by."""
+    assert verdict(changed(vllms=(), installed={"vllm": "0.33.0"})) is Verdict.INCONCLUSIVE
+    assert verdict(changed(vllms=())) is Verdict.FAIL
+    bare = msgspec.structs.replace(COPY, stamped="")
+    assert verdict(changed(vllms=(bare,))) is Verdict.PASS
+    nameless = msgspec.structs.replace(bare, version="")
+    several = msgspec.structs.replace(bare, stated=("0.32.0", "0.33.0"))
+    for copy in (nameless, several):
+        assert verdict(changed(vllms=(copy,))) is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("version", "stamped", "number"),
+    [
+        ("0.33.0", "0.33.0", "0.33.0"),
+        ("0.33.0+cu130", "0.33.0", "0.33.0+cu130"),
+        ("0.32.0", "0.33.0", "0.33.0"),
+        ("0.33.0", "", "0.33.0"),
+        ("", "0.33.0", "0.33.0"),
+    ],
+)
+def test_the_number_is_what_the_package_reports(version: str, stamped: str, number: str) -> None:
+    assert VllmSeen(SITE, version, stamped, "", judged=True).number == number

@@ -60,10 +60,11 @@ class VllmSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         folder: the folder of packages it lies in.
-        version: of its METADATA ("" for none).
+        version: of its METADATA ("" for none); of several, the one that agrees with the stamp.
         stamped: ``__version__`` in its own ``_version.py``.
         commit: as stamped there.
         judged: it is the one that Python would import.
+        stated: the versions of all METADATA beside it, where one was left by another installation.
     """
 
     folder: str
@@ -71,6 +72,15 @@ class VllmSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stamped: str
     commit: str
     judged: bool
+    stated: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> str:
+        """What the package itself reports: its stamp; METADATA where there is none, or it says
+        the same with a local part.
+        """
+        same = self.version.partition("+")[0] == self.stamped.partition("+")[0]
+        return self.version if same or not self.stamped else self.stamped
 
 
 class ReplacedSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
