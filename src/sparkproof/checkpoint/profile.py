@@ -86,6 +86,7 @@ def _shape(config: ModelConfig, name: str) -> CheckpointProfile:
         draft_layers=config.draft_layers,
         routing=config.routing if config.num_experts else {},
         own_classes=config.own_classes,
+        index_topk=config.index_topk,
         reconstructed="; ".join(config.origin.sources) if config.origin else "",
         assumed=config.origin.assumed if config.origin else (),
     )

@@ -139,6 +139,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bare_quantization: the document is a quantization block and nothing else.
         routing: how tokens are sent to experts, key by key as declared.
         own_classes: model classes in code that comes with the checkpoint (``auto_map``).
+        index_topk: how many tokens an indexer picks for attention.
     """
 
     where: str
@@ -165,6 +166,7 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bare_quantization: bool = False
     routing: dict[str, str | int | float | bool] = {}
     own_classes: tuple[str, ...] = ()
+    index_topk: int = 0
 
 
 def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
@@ -206,6 +208,7 @@ def parse_config(data: bytes, where: str = "config.json") -> ModelConfig:
         origin=_parse_origin(top.table(_ORIGIN)),
         routing=_plain_values(inner, _ROUTING),
         own_classes=_own_classes(top.raw.get("auto_map")),
+        index_topk=inner.integer("index_topk"),
     )
 
 

@@ -285,15 +285,14 @@ class _Predictor:
             return self._result(oracle, subject, reason, steps=steps, taken=taken, how=how)
         if any(step.outcome is Outcome.UNDECIDED for step in steps):
             return self._result(oracle, subject, _depends(steps), steps=steps)
-        error = self._error(branch, steps)
+        error = self._error(oracle, branch, steps)
         reason = "no candidate is left" if branch.attempts else f"refused: {why}"
         return self._result(oracle, subject, reason, steps=steps, error=error, branch=branch)
 
-    def _error(self, branch: Branch, steps: tuple[Step, ...]) -> str:
-        """What the release raises, with the last refusal's reason where it quotes one."""
-        refused = [step.reason for step in steps if step.outcome is Outcome.REFUSED]
-        text = branch.error.replace("{reason}", refused[-1]) if refused else branch.error
-        return fill(text, self.context)
+    def _error(self, oracle: Oracle, branch: Branch, steps: tuple[Step, ...]) -> str:
+        """What the release raises, with the refusals' reasons where it quotes them."""
+        refused = [(s.backend, s.reason) for s in steps if s.outcome is Outcome.REFUSED]
+        return fill(branch.error, self.context, refused, self._flag_value(oracle))
 
     def _forced(
         self, oracle: Oracle, subject: str, branch: Branch, how: How, why: str

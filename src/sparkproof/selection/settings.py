@@ -61,6 +61,7 @@ _PRESENT = (
     "vllm_config.kernel_config",
 )
 """Objects that a running server always has."""
+_INDEXED = "vllm_config.model_config.hf_text_config.index_topk"
 
 
 def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choices) -> Settings:
@@ -83,6 +84,7 @@ def layer_settings(layer: LayerFormat, profile: CheckpointProfile, choices: Choi
     settings["vllm_config.attention_config.use_trtllm_attention"] = None
     settings.update(dict.fromkeys(_PRESENT, "given"))
     settings["vllm_config.model_config.hf_text_config.model_type"] = _text_model(profile, choices)
+    settings[_INDEXED] = profile.index_topk or None
     settings.update(choices.settings)
     return settings
 

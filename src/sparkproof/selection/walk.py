@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sparkproof.core.condition import (
@@ -24,6 +24,12 @@ from sparkproof.selection.context import Context
 
 MAX_BLAMED = 4
 """How many causes a line names."""
+_RAISED = "{type(e).__name__}: {e}"
+_SELECTED = "selected_backend"
+_DEVICE = {"device_name": "", "capability": "", "cls.device_name": "a device "}
+_LAST_REASON = ("reason", "last_reason")
+_REASONS = ("invalid_reasons", "reasons_str", "unsupported_log", "e")
+"""Names that releases give in their messages to what their candidates said."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -206,18 +212,33 @@ def _last(condition: Condition) -> Condition:
     return condition.items[-1] if isinstance(condition, All) else condition
 
 
-def fill(text: str, context: Context) -> str:
-    """Put known values into the holes of a message of the release, an ellipsis into the rest."""
+def fill(
+    text: str, context: Context, refused: Sequence[tuple[str, str]] = (), named: str = ""
+) -> str:
+    """Put known values into the holes of a message of the release, an ellipsis into the rest.
+
+    Args:
+        refused: what was refused, each with its reason, in the order of asking.
+        named: the backend that a flag names.
+    """
+    reasons = {
+        **dict.fromkeys(_LAST_REASON, refused[-1][1] if refused else "…"),
+        **dict.fromkeys(_REASONS, "; ".join(f"{name}: {why}" for name, why in refused) or "…"),
+    }
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
+        if name in reasons:
+            return reasons[name]
         if name in context.settings:
             return str(context.settings[name])
-        if name in ("device_name", "capability"):
-            return f"of capability {context.capability}"
-        return "…"
+        if name in context.env:
+            return context.env[name]
+        if name in _DEVICE:
+            return f"{_DEVICE[name]}of capability {context.capability}"
+        return named if name == _SELECTED and named else "…"
 
-    return _PLACEHOLDER.sub(value, text)
+    return _PLACEHOLDER.sub(value, text.replace(_RAISED, "{e}"))
 
 
 def bypassed(oracle: Oracle, keep: set[str], why: str) -> tuple[Step, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -15,6 +15,8 @@ from sparkproof.facts.fallback import Fallback, fallbacks
 from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
 from sparkproof.usecases.prove_summary import summarize
+
+_BACKENDS = ("--linear-backend", "--moe-backend", "--attention-backend")
 
 
 def prove_branches(look: Look, box: Box, arguments: SelectionArgs) -> tuple[Branch, ...]:
@@ -47,7 +49,9 @@ def find_alternatives(
         for item in _other_images(look, deployment.box, arguments)
         if not (item.verdict is Verdict.FAIL and present.verdict is Verdict.FAIL)
     ]
-    return tuple(_unlike(present, (*images, *_other_flags(look, deployment))))
+    dropped = () if present.verdict is Verdict.PASS else tuple(_without_flags(look, deployment))
+    others = () if dropped else _other_flags(look, deployment)
+    return tuple(_unlike(present, (*images, *dropped, *others)))
 
 
 def _unlike(present: Alternative, found: Iterable[Alternative]) -> Iterator[Alternative]:
@@ -67,6 +71,30 @@ def _other_images(look: Look, box: Box, arguments: SelectionArgs) -> Iterator[Al
         if other != box:
             change = f"{word} {' and '.join(TOOLS)} in the image"
             yield _proven(look, other, arguments, change)
+
+
+def _without_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
+    """The deployment without one of the backends that it names, where that alone passes."""
+    for flag in _BACKENDS:
+        left, taken = _apart(deployment.args, flag)
+        if taken:
+            arguments = selection_args(look.surface, left)
+            proven = _proven(look, deployment.box, arguments, f"without {' '.join(taken)}")
+            if proven.verdict is Verdict.PASS:
+                yield proven
+
+
+def _apart(args: Sequence[str], flag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The arguments without a flag and its value, and those two."""
+    left: list[str] = []
+    taken: list[str] = []
+    for word in args:
+        name = word.partition("=")[0].replace("_", "-")
+        if name == flag or (len(taken) == 1 and "=" not in taken[0]):
+            taken.append(word)
+        else:
+            left.append(word)
+    return tuple(left), tuple(taken)
 
 
 def _other_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
@@ -94,4 +122,6 @@ def _applicable(fallback: Fallback, surface: ReleaseSurface) -> bool:
 def _proven(look: Look, box: Box, arguments: SelectionArgs, change: str) -> Alternative:
     branches = prove_branches(look, box, arguments)
     verdict = fold(branch.verdict for branch in branches)
+    if verdict is Verdict.SKIPPED and not look.code_read:
+        verdict = Verdict.PASS  # every pick is told, and there is no artifact to look for more in
     return Alternative(change, verdict, summarize(branches))

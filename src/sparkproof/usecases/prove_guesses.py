@@ -56,12 +56,14 @@ def doubt_attention(
 def has_attention(profile: CheckpointProfile) -> bool:
     """Whether some layer attends, as far as can be told."""
     state = profile.state
-    if state is None or state.unknowns or not state.layers:
+    if state is None or not state.layers:
         return True
     return any(item.attention is not None for item in state.layers)
 
 
 def _unknown_state(profile: CheckpointProfile) -> str:
+    if profile.state is not None and profile.state.layers:
+        return ""  # what it keeps in bytes may be open, what it asks for is not
     unknowns = profile.state.unknowns if profile.state is not None else profile.state_unknowns
     if unknowns:
         return f"what its attention keeps can't be told: {unknowns[0].where}: {unknowns[0].why}"

@@ -42,10 +42,12 @@ MAMBA: Mapping[str, Any] = {
 }
 
 
-def asked(folder: Path, config: Mapping[str, Any], vllm: str = "0.33.0") -> Report[SelectResult]:
+def asked(
+    folder: Path, config: Mapping[str, Any], vllm: str = "0.33.0", args: tuple[str, ...] = ()
+) -> Report[SelectResult]:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     box = Box(nvcc=True, ninja=True)
-    return select([Deployment(checkpoint=str(folder), box=box)], vllm=vllm)
+    return select([Deployment(checkpoint=str(folder), box=box, args=args)], vllm=vllm)
 
 
 def rows(report: Report[SelectResult]) -> dict[str, LayerProof]:
@@ -125,3 +127,18 @@ def test_what_the_artifact_delivers_is_no_reason_to_skip_the_picks(tmp_path: Pat
     for more in ({}, {"num_local_experts": 8}):
         report = asked(tmp_path, {**LLAMA, **more})
         assert report.verdict is Verdict.PASS
+
+
+def test_a_flag_that_is_refused_is_best_left_out(tmp_path: Path) -> None:
+    """Before anything else is forced, and with the holes of vLLM's message filled."""
+    words = ("--linear-backend", "flashinfer_b12x")
+    config = {**LLAMA, **QUANTIZED}
+    report = asked(tmp_path, config, "0.26.0", words)
+    assert report.verdict is Verdict.FAIL
+    assert report.next_steps == ("it passes without --linear-backend flashinfer_b12x",)
+    joined = asked(tmp_path, config, "0.26.0", ("=".join(words),))
+    assert joined.next_steps == ("it passes without --linear-backend=flashinfer_b12x",)
+    message = asked(tmp_path, LLAMA, args=("--attention-backend", "FLASHMLA")).summary
+    assert "Selected backend FLASHMLA is not valid" in message
+    assert "Reason: [FLASHMLA: head_size not supported" in message
+    assert "…" not in message

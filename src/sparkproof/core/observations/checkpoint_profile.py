@@ -69,6 +69,7 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         state_unknowns: why not; they matter to memory arithmetic alone.
         stored: what the tensors are; None where no header was read.
         routing: how tokens are sent to experts, key by key as the config declares it.
+        index_topk: how many tokens an indexer picks for attention; 0 where none is declared.
         guess: why it is guessed which layers there are and what they are called, where that
             decides what runs ("" where it is known).
         own_classes: model classes in code that comes with the checkpoint; it is never run here.
@@ -97,6 +98,7 @@ class CheckpointProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     state_unknowns: tuple[Unknown, ...] = ()
     stored: StoredTensors | None = None
     routing: dict[str, str | int | float | bool] = {}
+    index_topk: int = 0
     guess: str = ""
     own_classes: tuple[str, ...] = ()
 
