@@ -20,6 +20,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             choices ("" where it follows the target's).
         model_impl: ``--model-impl``: whose class is taken for the architecture.
         trust_remote_code: code that comes with the checkpoint may run in the server.
+        hf_overrides: what ``--hf-overrides`` puts into the model's config, as JSON ("" for none).
         settings: further answers by the path under which selection functions ask.
     """
 
@@ -42,6 +43,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: dict[str, Scalar] = {}
     model_impl: str = "auto"
     trust_remote_code: bool = False
+    hf_overrides: str = ""
 
     @property
     def attention_backends(self) -> tuple[str, ...]:

@@ -117,7 +117,8 @@ def _take_given(found: dict[str, Any], given: Given) -> None:
         if given.value is None:
             found.pop(flag.selection, None)
         else:
-            found[flag.selection] = given.value
+            nested = isinstance(given.value, dict)
+            found[flag.selection] = json.dumps(given.value) if nested else given.value
 
 
 def _wanted(flag: str, value: str | None) -> str:

@@ -42,6 +42,7 @@ from sparkproof.usecases.prove_roles import (
     ATTENTION_KERNEL,
     check_architecture,
     check_kv_cache,
+    check_overrides,
     draft_questions,
     why_not_loaded,
 )
@@ -137,6 +138,7 @@ class _Prover:
 
     def run(self) -> Iterator[LayerProof]:
         yield from check_architecture(self._look.profile, self._look.surface, self._arguments)
+        yield from check_overrides(self._arguments)
         yield from check_quantization(self._look.profile, self._look.surface)
         yield from check_quantization_flag(
             self._arguments.quantization, self._look.profile, self._look.surface

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -24,6 +25,7 @@ from sparkproof.selection.request import Choices
 ARCHITECTURE = "architecture"
 KV_CACHE = "kv-cache"
 DRAFT_MODEL = "draft-model"
+OVERRIDES = "config"
 QUANTIZATION = "quantization"
 QUANTIZATION_FLAG = "quantization-flag"
 DRAFT_REFUSED = "drafter"
@@ -32,6 +34,8 @@ DRAFT_ATTENTION = "draft-attention"
 ATTENTION_KERNEL = "attention-kernel"
 _CACHE_FLAG = "--kv-cache-dtype"
 _WITHOUT_MODEL = "vLLM refuses: a drafter with neither a method that brings its own nor a model"
+_NO_BEARING = ("rope_", "max_position_embeddings", "max_model_len", "original_max")
+"""Keys of a config that say how far positions reach: no kernel hangs on them."""
 _REMEMBERED = {"removed", "plugin"}
 _GENERIC = "transformers-backend"
 _VLLM_ONLY = "vllm"
@@ -104,6 +108,21 @@ def follows(layer: LayerProof, layers: Sequence[LayerProof]) -> bool:
     refused = any(item.subject == KV_CACHE and item.verdict is Verdict.FAIL for item in layers)
     attention = layer.subject in (ATTENTION_KERNEL, DRAFT_ATTENTION)
     return refused and attention and layer.verdict is Verdict.FAIL and not layer.deliveries
+
+
+def check_overrides(arguments: SelectionArgs) -> Iterator[LayerProof]:
+    """A row where flags change the config that everything else here was read from."""
+    if not arguments.hf_overrides:
+        return
+    try:
+        found = json.loads(arguments.hf_overrides)
+    except (ValueError, RecursionError):
+        found = None
+    keys = list(found) if isinstance(found, dict) else [arguments.hf_overrides[:60]]
+    told = [key for key in keys if not key.startswith(_NO_BEARING)]
+    if told:
+        reason = f"--hf-overrides is not followed here, and changes {', '.join(told[:4])}"
+        yield _told(OVERRIDES, Verdict.INCONCLUSIVE, reason)
 
 
 def draft_questions(

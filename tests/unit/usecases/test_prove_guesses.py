@@ -142,3 +142,19 @@ def test_a_flag_that_is_refused_is_best_left_out(tmp_path: Path) -> None:
     assert "Selected backend FLASHMLA is not valid" in message
     assert "Reason: [FLASHMLA: head_size not supported" in message
     assert "…" not in message
+
+
+@pytest.mark.parametrize(
+    ("overrides", "changed"),
+    [
+        ('{"quantization_config": null}', "quantization_config"),
+        ('{"text_config": {"num_experts": 1}, "rope_theta": 1}', "text_config"),
+        ('{"rope_scaling": {"rope_type": "yarn"}, "max_position_embeddings": 9}', ""),
+    ],
+)
+def test_a_config_that_flags_change(tmp_path: Path, overrides: str, changed: str) -> None:
+    found = rows(asked(tmp_path, LLAMA, args=("--hf-overrides", overrides)))
+    assert ("config" in found) is bool(changed)
+    if changed:
+        assert found["config"].verdict is Verdict.INCONCLUSIVE
+        assert found["config"].reason.endswith(f"changes {changed}")
