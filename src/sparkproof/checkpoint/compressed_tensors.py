@@ -32,6 +32,7 @@ class CompressedTensors:
         self._groups = {target: group for group in groups for target in group.targets}
         self._targets = TargetList(self._groups, work)
         self._readings = {group.name: read_group(group) for group in groups}
+        self._said: dict[Hit, Declared] = {}
 
     def declare(self, module: Module) -> Declared:
         """What the declaration says of one module."""
@@ -43,6 +44,12 @@ class CompressedTensors:
             return ignored(skip, self._ignore_where, matters=_reaches(hit, module))
         if hit is None:
             return NOT_LISTED
+        said = self._said.get(hit)
+        if said is None:
+            said = self._said[hit] = self._say(hit)
+        return said
+
+    def _say(self, hit: Hit) -> Declared:
         group = self._groups[hit.entry]
         where = f"{self._block.where}.config_groups.{shown(group.name)}"
         if hit.unreadable:

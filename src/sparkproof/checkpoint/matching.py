@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -16,8 +17,11 @@ _EVALUATIONS = 400_000
 _COMPARISONS_PER_EVALUATION = 50
 _LAST = 1 << 40
 _SHOWN = 80
+_FEW = 64
+"""As many entries as are looked for one by one before a name is taken apart."""
 
 
+@lru_cache(maxsize=4096)
 def shown(entry: str) -> str:
     """An entry as messages quote it: one line, printable, not endless."""
     text = "".join(char if char.isprintable() else "?" for char in entry[: _SHOWN + 1])
@@ -102,6 +106,8 @@ class TargetList:
                 if "." not in entry:
                     self._plain.append((rank, entry))
         self._members = _members(self._exact)
+        few = len(self._exact) <= _FEW
+        self._prefixes = tuple(f"{entry}." for entry in self._exact) if few else ()
         self._classes: dict[tuple[str, int], Hit | None] = {}
 
     def find(self, module: Module) -> Hit | None:
@@ -150,6 +156,8 @@ class TargetList:
         return any(self._work.match(pattern, name) for name in fused)
 
     def _by_parent(self, module: Module) -> Hit | None:
+        if self._prefixes and not any(n.startswith(self._prefixes) for n in module.names):
+            return None
         for name in module.names:
             for parent in parents(name):
                 if parent in self._exact:

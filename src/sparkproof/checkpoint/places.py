@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sparkproof.core.observations.checkpoint_profile import LayerClass
 
+_NUMBER = re.compile(r"[0-9]+")
 _PLACES = (
     (LayerClass.DRAFT, r"(^|\.)(mtp|draft|eagle)"),
     (LayerClass.VISION, r"(^|\.)(visual|vision|vit|image|audio)"),
@@ -22,6 +24,12 @@ _PLACES = (
 
 def place(name: str) -> LayerClass:
     """The layer class that a module's name speaks of, `OTHER` where it does not."""
+    return _place(_NUMBER.sub("0", name))
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str) -> LayerClass:
+    """The same of a name whose numbers, which tell nothing here, are made equal."""
     lowered = "." + name.lower()
     for layer_class, pattern in _PLACES:
         if re.search(pattern, lowered if pattern.startswith(r"\.") else lowered[1:]):
