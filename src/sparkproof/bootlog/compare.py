@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sparkproof.bootlog.compare_device import OTHER_DEVICE, ExpectedDevice, compare_device
 from sparkproof.bootlog.diagnosis import caches_prefixes, speculates
 from sparkproof.core.observations.boot_log import BackendSeen, BootLog
 from sparkproof.core.redaction import mask_named
@@ -13,6 +14,13 @@ _CLOSE = 0.02
 """Relative difference that counts as agreement for sizes that are estimated."""
 _PRINTED = 0.0051
 """Half of the last digit that the log prints of a concurrency."""
+_LOADED, _LOADED_GIB = 0.25, 0.05
+"""What loading adds to or takes from the shards' bytes: layouts, padding, tied heads, buffers.
+Another model or number of bits is further off."""
+_BLOCK, _POOL = "block size", "KV GiB"
+_OF_DEVICE = (_BLOCK, _POOL)
+"""What a device settles; weights and the cut of a given pool are the checkpoint's on any."""
+OTHER_RELEASE = "another release"
 
 
 class ExpectedBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +36,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What a proof says the log will print; None or "" where it says nothing."""
 
     version: str = ""
+    device: ExpectedDevice | None = None
     backends: tuple[ExpectedBackend, ...] = ()
     weights_gib: float | None = None
     block_size: int | None = None
@@ -44,15 +53,20 @@ def compare_boot(expected: Expectation, boot: BootLog) -> tuple[Agreement, ...]:
         expected.version and boot.version and not same_version(expected.version, boot.version)
     )
     found = []
+    other = OTHER_RELEASE if other_release else ""
     if expected.version:
         agrees = None if not boot.version else not other_release
-        likely = "another release or image than the one that was proven" if other_release else ""
+        likely = f"{other} or image than the one that was proven" if other else ""
         found.append(Agreement("version", expected.version, boot.version, agrees, likely))
+    if expected.device is not None:
+        device = compare_device(expected.device, boot)
+        other = other or (OTHER_DEVICE if device.agrees is False else "")
+        found.append(device)
     flags = (_flag(name, value, boot) for name, value in expected.flags.items())
     found += [row for row in flags if row is not None]
-    found += [_backend(item, boot, other_release) for item in expected.backends]
-    found += _numbers(expected, boot, other_release)
-    found += [_feature(name, on, boot, other_release) for name, on in expected.features.items()]
+    found += [_backend(item, boot, other) for item in expected.backends]
+    found += _numbers(expected, boot, other)
+    found += [_feature(name, on, boot, other) for name, on in expected.features.items()]
     return tuple(found)
 
 
@@ -63,7 +77,7 @@ def same_version(left: str, right: str) -> bool:
     return left.partition("+")[0] == right.partition("+")[0]
 
 
-def _backend(item: ExpectedBackend, boot: BootLog, other_release: bool) -> Agreement:
+def _backend(item: ExpectedBackend, boot: BootLog, other: str) -> Agreement:
     name = f"{item.layer_class}{' ' + item.scheme if item.scheme else ''}"
     name += " (draft)" if item.draft else ""
     seen = [
@@ -77,9 +91,7 @@ def _backend(item: ExpectedBackend, boot: BootLog, other_release: bool) -> Agree
         if one.backend.lower() == item.backend.lower():
             return Agreement(name, item.backend, one.backend, True, line=one.line)
     one = seen[0]
-    return Agreement(
-        name, item.backend, one.backend, False, _why(one, item, boot, other_release), one.line
-    )
+    return Agreement(name, item.backend, one.backend, False, _why(one, item, boot, other), one.line)
 
 
 def _same_scheme(item: ExpectedBackend, seen: BackendSeen) -> bool:
@@ -89,9 +101,9 @@ def _same_scheme(item: ExpectedBackend, seen: BackendSeen) -> bool:
     return True
 
 
-def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other_release: bool) -> str:
-    if other_release:
-        return "another release: its order of candidates differs"
+def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other: str) -> str:
+    if other:
+        return f"{other}: its order of candidates differs"
     for argument in ("moe_backend", "linear_backend", "attention_backend"):
         value = boot.argument(argument)
         if value and value.lower().replace("_", "") in one.backend.lower().replace("_", ""):
@@ -103,26 +115,34 @@ def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other_release: 
     return "other flags, environment or packages than the proof assumed"
 
 
-def _numbers(expected: Expectation, boot: BootLog, other_release: bool) -> list[Agreement]:
+def _numbers(expected: Expectation, boot: BootLog, other: str) -> list[Agreement]:
+    weights = expected.weights_gib
     rows = (
-        ("weights GiB", expected.weights_gib, ("load_gib", "weights_gib"), None),
-        ("block size", expected.block_size, ("block_size",), 0.0),
-        ("KV GiB", expected.kv_gib, ("kv_available_gib", "kv_reserved_gib", "kv_cpu_gib"), None),
+        (
+            "weights GiB",
+            weights,
+            ("load_gib", "weights_gib"),
+            _LOADED_GIB + _LOADED * (weights or 0),
+        ),
+        (_BLOCK, expected.block_size, ("block_size",), 0.0),
+        (_POOL, expected.kv_gib, ("kv_available_gib", "kv_reserved_gib", "kv_cpu_gib"), None),
         ("KV tokens", expected.kv_tokens, ("kv_tokens",), 0.0),
         ("maximum concurrency", expected.max_concurrency, ("max_concurrency_x",), _PRINTED),
     )
     found = []
     for name, predicted, names, play in rows:
-        if predicted is None:
-            continue
         value = next((v for n in names if (v := boot.number_of(n)) is not None), None)
+        if predicted is None:
+            if value is not None and name != _BLOCK:
+                found.append(Agreement(name, "", _number(value), None, "nothing was predicted"))
+            continue
         told = _number(predicted)
         if value is None:
             found.append(Agreement(name, told, "", None, "the log does not say"))
             continue
         allowed = _CLOSE * max(abs(predicted), 1e-9) if play is None else play
         agrees = abs(value - predicted) <= allowed
-        likely = "" if agrees else _why_number(name, predicted, value, boot, other_release)
+        likely = "" if agrees else _why_number(name, predicted, value, boot, other)
         found.append(Agreement(name, told, _number(value), agrees, likely))
     return found
 
@@ -158,29 +178,25 @@ def plain_value(value: str) -> str:
         return text
 
 
-def _why_number(
-    name: str, predicted: float, value: float, boot: BootLog, other_release: bool
-) -> str:
-    if other_release:
-        return "another release"
+def _why_number(name: str, predicted: float, value: float, boot: BootLog, other: str) -> str:
+    if other and (other != OTHER_DEVICE or name in _OF_DEVICE):
+        return other
     estimate = boot.number_of("graph_estimate_gib")
     if name.startswith("KV") and estimate is not None and estimate < -1:
         return f"the graph estimate of {estimate} GiB was added to the pool"
-    if name == "KV GiB":
+    if name == _POOL:
         return "a co-tenant holds memory" if value < predicted else "less was loaded or profiled"
     if name in ("KV tokens", "maximum concurrency"):
-        return "the pool differs, or prefix caching, speculation or the KV type do"
+        return "the checkpoint differs, or prefix caching, speculation or the KV type do"
     return "other weights, flags or quantization than the proof assumed"
 
 
-def _feature(name: str, on: bool, boot: BootLog, other_release: bool) -> Agreement:
+def _feature(name: str, on: bool, boot: BootLog, other: str) -> Agreement:
     observed, line, why = _observed_feature(name, boot)
     word = {True: "on", False: "off", None: ""}
     if observed is None:
         return Agreement(name, word[on], "", None, "the log does not say")
-    likely = (
-        "" if observed is on else why or ("another release" if other_release else "other flags")
-    )
+    likely = "" if observed is on else why or other or "other flags"
     return Agreement(name, word[on], word[observed], observed is on, likely, line)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, LayerFormat
-from sparkproof.core.results.proof import Branch, Delivery, LayerProof, Memory, ProofResult
+from sparkproof.core.results.proof import (
+    Agreement,
+    Branch,
+    Delivery,
+    LayerProof,
+    Memory,
+    ProofResult,
+)
 from sparkproof.core.text import shorten as cut
 from sparkproof.core.units import plural
 from sparkproof.core.verdict import Verdict
@@ -162,7 +169,7 @@ def _boot_log(result: ProofResult) -> Iterator[Line]:
     word = {True: Span("agrees", Style.GOOD), False: Span("differs", Style.BAD)}
     yield from table(
         (
-            Span("not told", Style.DIM) if row.agrees is None else word[row.agrees],
+            word[row.agrees] if row.agrees is not None else _open(row),
             row.name,
             row.predicted,
             row.observed if row.agrees is not True else "",
@@ -170,6 +177,12 @@ def _boot_log(result: ProofResult) -> Iterator[Line]:
         )
         for row in result.boot_log.rows
     )
+    if result.boot_log.note:
+        yield line(Span(f"  {result.boot_log.note}", Style.DIM))
+
+
+def _open(row: Agreement) -> Span:
+    return Span("not told" if row.predicted else "not proven", Style.DIM)
 
 
 def _alternatives(result: ProofResult) -> Iterator[Line]:

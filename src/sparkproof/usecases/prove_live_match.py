@@ -164,6 +164,7 @@ def match_log(proof: ProofResult) -> tuple[Match, ...]:
             likely=row.likely,
         )
         for row in proof.boot_log.rows
+        if row.predicted
     )
 
 

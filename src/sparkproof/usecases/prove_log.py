@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from sparkproof.adapters.log_sources import open_log
-from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot
+from sparkproof.bootlog.compare import (
+    OTHER_RELEASE,
+    Expectation,
+    ExpectedBackend,
+    compare_boot,
+)
+from sparkproof.bootlog.compare_device import DEVICE, OTHER_DEVICE, ExpectedDevice
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
@@ -16,13 +22,13 @@ from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import (
     Agreement,
-    Branch,
     LayerProof,
     LogComparison,
     ProofResult,
 )
 from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict, fold
+from sparkproof.facts.memory_book import device_memory
 from sparkproof.memory.budget import GIB
 from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
 from sparkproof.recipe.vllm_args import plain_size
@@ -33,13 +39,16 @@ from sparkproof.usecases.prove_roles import ATTENTION_KERNEL
 _LOGGED_CLASS = {"experts": "experts", ATTENTION_KERNEL: "attention"}
 _KV_NAMES = ("kv_available_gib", "kv_reserved_gib")
 
-_VERSION, _OTHER_RELEASE = "version", "another release"
+_VERSION, _WEIGHTS = "version", "weights"
 _BLOCK_SIZE, _TOKENS, _TIMES = "block size", "KV tokens", "maximum concurrency"
+_FOLLOWS = {_VERSION: OTHER_RELEASE, DEVICE: OTHER_DEVICE}
+"""What the likely reason of a row begins with where it comes of another release or device."""
 _EXPLAINS = {
     "--kv-cache-dtype": (_BLOCK_SIZE, _TOKENS, _TIMES),
     "--block-size": (_BLOCK_SIZE, _TOKENS, _TIMES),
     _BLOCK_SIZE: (_TOKENS, _TIMES),
     "--max-model-len": (_TIMES,),
+    "weights GiB": (_TOKENS, _TIMES),
 }
 """What a difference does to others, first causes first."""
 
@@ -51,9 +60,7 @@ def with_log(report: Report[ProofResult], log: str, deployment: Deployment) -> R
         FormatError, UnreachableError, UsageError: the log can't be read, or is none of vLLM's.
     """
     assert report.result is not None
-    found, unknowns = compare_with_log(
-        log, report.result.release, deployment, report.result.branches
-    )
+    found, unknowns = compare_with_log(log, report.result, deployment)
     criterion, findings = judge_comparison(found)
     differs = report.verdict is Verdict.PASS and criterion.verdict is Verdict.FAIL
     summary = f"proven, but {criterion.reason}" if differs else report.summary
@@ -69,7 +76,7 @@ def with_log(report: Report[ProofResult], log: str, deployment: Deployment) -> R
 
 
 def compare_with_log(
-    log: str, release: str, deployment: Deployment, branches: Sequence[Branch]
+    log: str, proof: ProofResult, deployment: Deployment
 ) -> tuple[LogComparison, tuple[Unknown, ...]]:
     """Compare with the last boot of a log.
 
@@ -82,13 +89,16 @@ def compare_with_log(
     """
     source = open_log(log)
     _, boot = read_last_boot(source)
-    plan, unknowns = _plan(boot, release, deployment)
-    flags = flags_with_values(deployment.args)
+    plan, unknowns = _plan(boot, proof.release, deployment)
+    common = _common(proof, deployment, plan, boot)
     compared = [
-        compare_boot(_expectation(release, branch, plan, boot, flags), boot) for branch in branches
+        compare_boot(
+            msgspec.structs.replace(common, backends=tuple(expected_backends(branch.layers))), boot
+        )
+        for branch in proof.branches
     ]
     rows = max(compared, key=lambda found: sum(row.agrees is True for row in found))
-    return LogComparison(source.name, boot.number, rows), unknowns
+    return LogComparison(source.name, boot.number, rows, _note(proof, plan)), unknowns
 
 
 def judge_comparison(found: LogComparison) -> tuple[Criterion, tuple[Finding, ...]]:
@@ -107,15 +117,18 @@ def judge_comparison(found: LogComparison) -> tuple[Criterion, tuple[Finding, ..
     if not agreeing:
         reason = "the log states nothing that was predicted"
         return Criterion("log", Verdict.INCONCLUSIVE, reason), ()
-    silent = sum(row.agrees is None for row in found.rows)
+    silent = sum(row.agrees is None and bool(row.predicted) for row in found.rows)
     reason = f"{agreeing} predicted facts stand in the log, {silent} are not told there"
-    return Criterion("log", Verdict.PASS, reason), ()
+    unproven = ", ".join(row.name for row in found.rows if not row.predicted)
+    more = f"; nothing was predicted of its {unproven}" if unproven else ""
+    return Criterion("log", Verdict.PASS, f"{reason}{more}"), ()
 
 
 def _cause(row: Agreement, different: set[str]) -> str:
     """The first cause among the differences that explains this one, "" for none."""
-    if row.name != _VERSION and _VERSION in different and row.likely.startswith(_OTHER_RELEASE):
-        return _VERSION
+    for cause, words in _FOLLOWS.items():
+        if row.name not in _FOLLOWS and cause in different and row.likely.startswith(words):
+            return cause
     causes = (name for name, explained in _EXPLAINS.items() if row.name in explained)
     return next((name for name in causes if name in different), "")
 
@@ -150,18 +163,47 @@ def flags_with_values(arguments: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _expectation(
-    release: str, branch: Branch, plan: KvPlan | None, boot: BootLog, flags: dict[str, str]
+def _common(
+    proof: ProofResult, deployment: Deployment, plan: KvPlan | None, boot: BootLog
 ) -> Expectation:
+    """What every branch of a proof says alike."""
     tokens, concurrency = _nearest(plan, boot) if plan else (None, None)
     return Expectation(
-        version=release,
-        backends=tuple(expected_backends(branch.layers)),
+        version=proof.release,
+        device=_device(proof, deployment),
+        weights_gib=_weights_gib(proof),
         block_size=plan.block_size if plan else None,
         kv_tokens=tokens,
         max_concurrency=concurrency,
         features={"prefix_caching": plan.prefix_caching} if plan else {},
-        flags=flags,
+        flags=flags_with_values(deployment.args),
+    )
+
+
+def _device(proof: ProofResult, deployment: Deployment) -> ExpectedDevice:
+    known = device_memory(deployment.device)
+    total = deployment.box.total_memory_gib or (known.total_gib if known is not None else None)
+    return ExpectedDevice(proof.device, proof.capability, total)
+
+
+def _weights_gib(proof: ProofResult) -> float | None:
+    """Of target and drafter, as the proof plans them; None where it does not."""
+    fitted = proof.memory.plan if proof.memory is not None else None
+    if fitted is None or fitted.memory is None:
+        return None
+    lines = {item.name: item.bytes for item in fitted.memory.lines}
+    return lines[_WEIGHTS] / GIB if _WEIGHTS in lines else None
+
+
+def _note(proof: ProofResult, plan: KvPlan | None) -> str:
+    """Where `fit` and the comparison print two numbers of tokens: which is of which pool."""
+    fitted = proof.memory.plan if proof.memory is not None else None
+    if plan is None or fitted is None:
+        return ""
+    own = fitted.plan
+    return (
+        f"tokens are predicted for the {plan.pool_bytes / GIB:.2f} GiB that the log prints; "
+        f"fit plans {own.pool_bytes / GIB:.2f} GiB, {own.tokens:,} tokens"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot
+from sparkproof.bootlog.compare_device import ExpectedDevice
 from sparkproof.core.observations.boot_log import (
     Argument,
     BackendSeen,
@@ -128,3 +129,70 @@ def test_another_release_explains_what_it_brings() -> None:
     _, findings = judge_comparison(LogComparison("a.log", 1, rows))
     assert [item.subject for item in findings] == ["version", "--max-num-seqs"]
     assert findings[0].message.endswith("; with it differ experts")
+
+
+GB10 = ExpectedDevice("NVIDIA GB10 (DGX Spark)", "12.1", 121.69)
+CPU = {"device_config": "cpu"}
+CUDA = {"device_config": "device(type='cuda')"}
+
+
+@pytest.mark.parametrize(
+    ("boot", "agrees", "observed"),
+    [
+        (_boot(arguments=CPU), False, "cpu"),
+        (_boot(Seen("platform", "rocm", 1)), False, "rocm"),
+        (_boot(Seen("device_total_gib", 139.8, 3), arguments=CUDA), False, "cuda, 139.80 GiB"),
+        (_boot(Seen("device_total_gib", 121.63, 3), arguments=CUDA), True, "cuda, 121.63 GiB"),
+        (_boot(Seen("refused_total_gib", 119.6, 3), arguments=CUDA), True, "cuda, 119.60 GiB"),
+        (_boot(Seen("device_capability", "12.1", 3)), True, "12.1"),
+        (_boot(Seen("device_capability", "12.0", 3), arguments=CUDA), False, "cuda, 12.0"),
+        (_boot(arguments=CUDA), None, "cuda"),
+        (_boot(arguments={"device_config": "auto"}), None, ""),
+    ],
+)
+def test_a_log_of_another_device_differs(boot: BootLog, agrees: bool | None, observed: str) -> None:
+    row = _row(compare_boot(Expectation(device=GB10), boot), "device")
+    assert (row.agrees, row.observed) == (agrees, observed)
+    assert ("another device" in row.likely) is (agrees is False)
+
+
+def test_where_no_boot_has_shown_the_memory_of_a_device_none_is_compared() -> None:
+    device = ExpectedDevice("NVIDIA Thor", "11.0")
+    boot = _boot(Seen("device_total_gib", 122.8, 3), arguments=CUDA)
+    assert _row(compare_boot(Expectation(device=device), boot), "device").agrees is None
+
+
+def test_another_device_explains_its_kernels_and_no_weights() -> None:
+    boot = _boot(
+        Seen("load_gib", 30.0, 3),
+        backends=(BackendSeen("experts", "", "TRITON", 7),),
+        arguments=CPU,
+    )
+    expected = Expectation(
+        device=GB10, backends=(ExpectedBackend("experts", "MARLIN"),), weights_gib=20.0
+    )
+    _, findings = judge_comparison(LogComparison("a.log", 1, compare_boot(expected, boot)))
+    assert [item.subject for item in findings] == ["device", "weights GiB"]
+    assert findings[0].message.endswith("; with it differ experts")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "agrees"), [(1.35, False), (20.0, True), (24.9, True), (25.2, False), (14.0, False)]
+)
+def test_weights_agree_but_for_what_loading_does_to_them(loaded: float, agrees: bool) -> None:
+    rows = compare_boot(Expectation(weights_gib=20.0), _boot(Seen("load_gib", loaded, 3)))
+    assert _row(rows, "weights GiB").agrees is agrees
+
+
+def test_what_the_log_tells_and_nobody_predicted_is_listed_and_decides_nothing() -> None:
+    boot = _boot(Seen("kv_tokens", 604070, 3), Seen("max_concurrency_x", 2.36, 3), version="0.33.0")
+    rows = compare_boot(Expectation(version="0.33.0"), boot)
+    unproven = [row for row in rows if not row.predicted]
+    assert [(row.name, row.observed, row.agrees) for row in unproven] == [
+        ("KV tokens", "604,070", None),
+        ("maximum concurrency", "2.36", None),
+    ]
+    criterion, findings = judge_comparison(LogComparison("a.log", 1, rows))
+    assert criterion.verdict is Verdict.PASS
+    assert criterion.reason.endswith("of its KV tokens, maximum concurrency")
+    assert findings == ()

@@ -91,7 +91,7 @@ class Agreement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of the comparison.
 
     Attributes:
-        agrees: None where the log does not say.
+        agrees: None where the log does not say, or nothing was predicted.
         likely: the likeliest reason of a difference ("" where they agree).
     """
 
@@ -110,11 +110,13 @@ class LogComparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         log: what the log is called.
         boot: which boot of the log, 1-based; the last one is compared.
         rows: every predicted fact beside the observed one.
+        note: on which pool its tokens are predicted, and which one the proof plans.
     """
 
     log: str
     boot: int
     rows: tuple[Agreement, ...]
+    note: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
