@@ -122,6 +122,7 @@ def _computed_parts(
     if "attention_chunk_size" in text and no_rope:
         return [Part.CHUNKED if rotary else Part.FULL for rotary in no_rope[:layers]]
     period = text.integer("sliding_window_pattern", book.default_period.get(model_type, 0))
+    _refuse_unstated(text, model_type, book)
     windowed = "sliding_window" in text and text.flag("use_sliding_window", default=True)
     if not windowed:
         return [Part.FULL] * layers
@@ -130,7 +131,18 @@ def _computed_parts(
     first = (
         text.integer("max_window_layers", high=_MAX_LAYERS) if "use_sliding_window" in text else 0
     )
-    return [Part.SLIDING if i >= first else Part.FULL for i in range(layers)]
+    if 0 < first < layers:
+        raise text.wrong("max_window_layers", "windows in some layers only, which vLLM refuses")
+    return [Part.FULL if first else Part.SLIDING] * layers
+
+
+def _refuse_unstated(text: Fields, model_type: str, book: LayoutBook) -> None:
+    """A pattern or a window that the config class fills in, by rules that are not told here."""
+    if model_type in book.patterned:
+        raise text.wrong("layer_types", f"missing; layers of `{model_type}` are not all alike")
+    windowed = model_type in book.default_period or model_type in book.windowed
+    if windowed and "sliding_window" not in text.raw:
+        raise text.wrong("sliding_window", f"missing; layers of `{model_type}` have one or null")
 
 
 def _listed(text: Fields, table: str, layers: int) -> list[Part]:

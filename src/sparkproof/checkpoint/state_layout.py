@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sparkproof.checkpoint.layer_pattern import Part, layer_parts
+from sparkproof.checkpoint.unread_layers import NO_SUM, find_no_decoder, find_unread
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.state_layout import (
     RELEASE_DEFAULT,
@@ -87,13 +88,17 @@ class _Reader:
     def read(self, kv_dtype: str) -> StateLayout:
         self._refuse()
         parts = [] if self.unknowns else layer_parts(self.text, self.model_type, self.layers)
+        if not self.unknowns:
+            self.unknowns += find_unread(self.text, self.model_type, self.name)
+        if "num_hidden_layers" not in self.text:
+            parts *= self.book.attentions.get(self.model_type, 1)
         architectures = self.top.texts("architectures")
         return StateLayout(
             name=self.name,
             architecture=architectures[0] if architectures else "",
             model_type=self.model_type,
             layers=self._layers(parts, self._without_indexer()),
-            drafts=() if self.unknowns else self._drafts(),
+            drafts=self._drafts() if parts else (),
             dtype=_dtype(self.text, self.top),
             kv_dtype=kv_dtype,
             ssm_dtype=self._ssm_dtype(),
@@ -114,6 +119,7 @@ class _Reader:
 
     def _refuse(self) -> None:
         """A config whose layers keep something that is not modelled here."""
+        self.unknowns += find_no_decoder(self.text, self.top, self.name)
         if self.model_type in self.book.refused_types:
             self._unknown(
                 "model_type", f"the cache layout of `{self.model_type}` is not known here"
@@ -128,14 +134,8 @@ class _Reader:
             self._unknown(_INDEXED, f"an indexer of model type `{self.model_type}`")
 
     def _unknown(self, field: str, why: str) -> None:
-        self.unknowns.append(
-            Unknown(
-                where=f"{self.name}: {self.text.name(field)}",
-                why=why,
-                topic="fit",
-                hint="its bytes can't be added up",
-            )
-        )
+        where = f"{self.name}: {self.text.name(field)}"
+        self.unknowns.append(Unknown(where, why, topic="fit", hint=NO_SUM))
 
     def _layers(
         self, parts: Iterable[Part], without_indexer: frozenset[int] = frozenset()
@@ -181,18 +181,26 @@ class _Reader:
             dim = _positive(self.text, self.states.attention_head_dim)
         if part is Part.FULL and "global_head_dim" in self.text:
             dim = _positive(self.text, "global_head_dim")
-        if part is Part.FULL and "num_global_key_value_heads" in self.text:
+        twofold = self.text.flag("attention_k_eq_v", default=False)
+        if part is Part.FULL and twofold and "num_global_key_value_heads" in self.text:
             heads = _positive(self.text, "num_global_key_value_heads")
+        if self._is_multi_query():
+            heads = 1
         if not heads:
             raise self.text.wrong("num_key_value_heads", "missing, as is num_attention_heads")
         if not dim:
-            hidden = _positive(self.text, "hidden_size")
+            hidden = _first(self.text, ("n_embd",)) or _positive(self.text, "hidden_size")
             if not query:
                 raise self.text.wrong("head_dim", "missing, as is num_attention_heads")
             dim = hidden // query
         if not dim:
             raise self.text.wrong("head_dim", "0")
         return heads, dim
+
+    def _is_multi_query(self) -> bool:
+        """One head for all queries, unless a newer form of the architecture counts them."""
+        newer = self.text.flag("new_decoder_architecture", default=False)
+        return self.text.flag("multi_query", default=False) and not newer
 
     def _latent(self) -> list[LayerState]:
         rank = _positive(self.text, "kv_lora_rank")

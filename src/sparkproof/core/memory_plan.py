@@ -112,6 +112,7 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: stable slug, e.g. ``capture``.
         uses: line name to bytes; they and `free_bytes` sum to the total memory.
         free_bytes: what is left; negative where the phase does not fit.
+        low_free_bytes, high_free_bytes: the same at either end of the estimates.
         turn_down: what to change if this is the tightest phase.
     """
 
@@ -121,6 +122,7 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     free_bytes: int
     low_free_bytes: int
     turn_down: str
+    high_free_bytes: int
 
 
 class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,7 +132,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         total_bytes: what the device reports as its memory.
         requested_bytes: utilization times total, what the engine allows itself.
         lines: uses inside the request; they sum to it exactly, with ``kv`` as the rest or, with
-            an explicit pool, with ``slack``.
+            an explicit pool or where nothing is left for one, with ``slack``.
         host: uses outside of it.
     """
 

@@ -295,10 +295,27 @@ class StateFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LayoutBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How configs spell the state of their layers."""
+    """How configs spell the state of their layers.
+
+    Attributes:
+        known: model types whose layers were compared with what vLLM allocates for them.
+        encoder_only: model types without a KV cache.
+        inward: those that are so where they say ``use_bidirectional_attention``.
+        patterned: whose layers are not all alike where the config leaves their pattern out.
+        windowed: that have a window where the config does not mention one.
+        wide_windows: whose windows do not count the token itself.
+        attentions: attention layers in one decoder layer, where there are several.
+    """
 
     source: str
     checked: date
+    known: frozenset[str]
+    encoder_only: frozenset[str]
+    inward: frozenset[str]
+    patterned: frozenset[str]
+    windowed: frozenset[str]
+    wide_windows: frozenset[str]
+    attentions: dict[str, int]
     latent: frozenset[str]
     sparse_latent: frozenset[str]
     prefix_all: frozenset[str]

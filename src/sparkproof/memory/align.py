@@ -76,7 +76,7 @@ def page_spec(
         kind=layer.kind,
         block=_block(layer.kind, settings, alignment, per_token),
         token_bytes=per_token,
-        window=shape.window,
+        window=shape.window + settings.window_more if shape.window else 0,
         chunk=shape.chunk,
         identity=(*_shape(layer), used.name),
     )

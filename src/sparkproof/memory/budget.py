@@ -33,8 +33,13 @@ class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Figures from this very setup's own log that replace estimates; None where not known."""
+    """Figures from this very setup's own log that replace estimates; None where not known.
 
+    Attributes:
+        pool: where a given pool is from, if not from a flag.
+    """
+
+    pool: str = ""
     rest_bytes: int | None = None
     graph_estimate_bytes: int | None = None
 
@@ -44,7 +49,7 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         lines: their bytes sum to `requested_bytes` exactly; ``kv`` is the rest, unless the pool
-            was given, when ``slack`` is.
+            was given or nothing is left for it, when ``slack`` is.
         together: by how much activation, non-torch and graphs may sum to less and to more, as
             boots have shown; None where each stands for itself.
     """
@@ -94,23 +99,26 @@ def plan_budget(
     spent = sum(item.bytes for item in lines)
     partial = Budget(requested, tuple(lines), _together(shape, args, known, capability))
     low, high = partial.overhead_range
+    left = requested - spent - args.kv_bytes
     if args.kv_bytes:
-        pool = BudgetLine(
-            "kv",
-            args.kv_bytes,
-            args.kv_bytes,
-            args.kv_bytes,
-            Origin.GIVEN,
-            "--num-gpu-blocks-override" if args.blocks_override else "--kv-cache-memory-bytes",
-        )
-        slack = requested - spent - args.kv_bytes
         why = "what the utilization asks for beyond that; not reserved"
-        lines += [pool, BudgetLine("slack", slack, slack, slack, Origin.EXACT, why)]
+        lines += [_given_pool(args, known), _exactly("slack", left, why)]
     else:
         why = f"what is left of the request{_by_boots(known, capability)}"
-        kv = requested - spent
-        lines.append(BudgetLine("kv", kv, requested - high, requested - low, Origin.EXACT, why))
+        ends = [max(requested - end, 0) for end in (high, low)]
+        lines.append(BudgetLine("kv", max(left, 0), ends[0], ends[1], Origin.EXACT, why))
+        lines += [_exactly("slack", left, "what the request lacks")] if left < 0 else []
     return msgspec.structs.replace(partial, lines=tuple(lines))
+
+
+def _given_pool(args: ServeArgs, known: Known) -> BudgetLine:
+    flag = "--num-gpu-blocks-override" if args.blocks_override else "--kv-cache-memory-bytes"
+    size = args.kv_bytes
+    return BudgetLine("kv", size, size, size, Origin.GIVEN, known.pool or flag)
+
+
+def _exactly(name: str, size: int, why: str) -> BudgetLine:
+    return BudgetLine(name, size, size, size, Origin.EXACT, why)
 
 
 def _by_boots(known: Known, capability: str) -> str:
@@ -228,3 +236,8 @@ def estimated_line(name: str, found: Estimate, why: str, scale: float = GIB) -> 
         Origin.ESTIMATED,
         why,
     )
+
+
+def gib(count: int) -> str:
+    """``7.15 GiB``."""
+    return f"{count / GIB:.2f} GiB"

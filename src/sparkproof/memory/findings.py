@@ -10,8 +10,9 @@ from sparkproof.core.finding import Confidence, Evidence, Finding, Severity, wor
 from sparkproof.core.memory_plan import KvPlan, MemoryPlan
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.facts.memory_book import estimates
-from sparkproof.memory.budget import GIB
+from sparkproof.memory.budget import GIB, gib
 from sparkproof.memory.coresidence import Residence
+from sparkproof.memory.no_room import find_no_room
 
 _DISCRETE_SHARE = 0.8
 _MANY_BATCHED_TOKENS = 16384
@@ -26,6 +27,7 @@ class Situation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sized_by_share: the utilization decides about the pool.
         typical_length: tokens that traffic uses, 0 where not told.
         draft_head: the checkpoint brings the MTP head that the flags ask for, or none is asked.
+        override_admitted: the engine's own check looks at the blocks that a flag states.
     """
 
     args: ServeArgs
@@ -39,11 +41,13 @@ class Situation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     residence: Residence | None = None
     typical_length: int = 0
     draft_head: bool = True
+    override_admitted: bool = True
 
 
 def judge_memory(case: Situation) -> tuple[Finding, ...]:
     """Every rule that fires, worst first."""
     found = [
+        *find_no_room(case.memory, case.plan),
         *_below_one_request(case),
         *_draft_head(case),
         *_start_check(case),
@@ -60,9 +64,12 @@ def judge_memory(case: Situation) -> tuple[Finding, ...]:
 
 def _below_one_request(case: Situation) -> Iterator[Finding]:
     plan = case.plan
+    if plan.pool_bytes >= plan.request_bytes or plan.pool_bytes == 0:
+        return
+    if case.args.max_model_len == -1 and case.longest:
+        return
     if case.args.blocks_override:
-        return  # vLLM checks what the memory would hold, not what is taken of it
-    if plan.pool_bytes >= plan.request_bytes or case.args.max_model_len == -1:
+        yield _too_few_blocks(case)
         return
     yield Finding(
         rule="memory/below-one-request",
@@ -79,6 +86,28 @@ def _below_one_request(case: Situation) -> Iterator[Finding]:
             else f"give --kv-cache-memory-bytes {plan.request_bytes} or more"
         ),
         evidence=(Evidence("v1/core/kv_cache_utils.py", "_check_enough_kv_cache_memory"),),
+    )
+
+
+def _too_few_blocks(case: Situation) -> Finding:
+    plan, admitted = case.plan, case.override_admitted
+    needed = -(-plan.request_bytes // plan.block_bytes)
+    then = (
+        "the engine will not start"
+        if admitted
+        else f"vLLM {plan.version} starts all the same, and such a request never gets its blocks"
+    )
+    fits = f"--max-model-len {case.longest} fits, or " if case.longest else ""
+    return Finding(
+        rule="memory/below-one-request",
+        severity=Severity.ERROR if admitted else Severity.WARNING,
+        confidence=Confidence.SHOWN if admitted else Confidence.INFERRED,
+        message=(
+            f"one request of {plan.max_model_len:,} tokens needs {needed:,} blocks,"
+            f" --num-gpu-blocks-override gives {plan.blocks:,}: {then}"
+        ),
+        remedy=f"{fits}leave --num-gpu-blocks-override out, or give {needed} or more",
+        evidence=(Evidence("v1/core", "get_kv_cache_configs"),),
     )
 
 
@@ -116,13 +145,29 @@ def _phases(case: Situation) -> Iterator[Finding]:
     if case.memory is None:
         return
     tightest = case.memory.tightest
-    if tightest.free_bytes < 0:
+    surest = min(case.memory.phases, key=lambda phase: phase.high_free_bytes)
+    if surest.high_free_bytes < 0:
         yield Finding(
             rule="memory/phase-starves-host",
             severity=Severity.ERROR if case.unified else Severity.WARNING,
             confidence=Confidence.INFERRED,
+            subject=surest.title,
+            message=(
+                f"{gib(-surest.free_bytes)} more than the box has,"
+                f" {gib(-surest.high_free_bytes)} at the low end of the estimates"
+            ),
+            remedy=surest.turn_down,
+        )
+    elif tightest.free_bytes < 0:
+        yield Finding(
+            rule="memory/phase-starves-host",
+            severity=Severity.WARNING,
+            confidence=Confidence.INFERRED,
             subject=tightest.title,
-            message=f"{gib(-tightest.free_bytes)} more than the box has",
+            message=(
+                f"{gib(-tightest.free_bytes)} more than the box has by the middle of the estimates,"
+                f" {gib(tightest.high_free_bytes)} stay free at their low end"
+            ),
             remedy=tightest.turn_down,
         )
     elif tightest.low_free_bytes < 0 and case.unified:
@@ -254,8 +299,3 @@ def _context(case: Situation) -> Iterator[Finding]:
         ),
         remedy=f"--max-model-len {used * 2}",
     )
-
-
-def gib(count: int) -> str:
-    """``7.15 GiB``."""
-    return f"{count / GIB:.2f} GiB"

@@ -94,9 +94,10 @@ def _phase(host: Host, name: str, lines: Iterable[BudgetLine]) -> Phase:
     held = list(lines)
     title, turn_down = _TITLES[name]
     free = host.total_bytes - sum(line.bytes for line in held)
-    spread = math.hypot(*(line.high_bytes - line.bytes for line in held))
+    more = math.hypot(*(line.high_bytes - line.bytes for line in held))
+    less = math.hypot(*(line.bytes - line.low_bytes for line in held))
     uses = {line.name: line.bytes for line in held}
-    return Phase(name, title, uses, free, free - int(spread), turn_down)
+    return Phase(name, title, uses, free, free - int(more), turn_down, free + int(less))
 
 
 def _settled(line: BudgetLine) -> BudgetLine:
@@ -129,10 +130,15 @@ def _repack(weights: int, layers: int) -> BudgetLine:
 
 
 def _growth(activation: list[BudgetLine]) -> BudgetLine:
+    """At least the peak that profiling saw; how much more was seen with a few models only."""
     found = _gib("growth", "first_long_prefill")
     peak = max((line.bytes for line in activation), default=0)
+    least = max((line.low_bytes for line in activation), default=0)
     return msgspec.structs.replace(
-        found, bytes=max(found.bytes, peak), high_bytes=max(found.high_bytes, peak)
+        found,
+        bytes=max(found.bytes, peak),
+        low_bytes=max(found.low_bytes, least),
+        high_bytes=max(found.high_bytes, peak),
     )
 
 

@@ -15,6 +15,7 @@ from sparkproof.facts.memory_book import (
     batch_tier,
     cache_formats,
     fallback_backend,
+    layout_book,
 )
 
 _ELEMENT_BYTES = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         skip_layers: layers or kinds that keep the model's own dtype.
         drafts: the target's own MTP layers take part.
         checkpoint_tokens: alignment of a GDN checkpoint inside a prefill, 0 for none.
+        window_more: tokens that a window has beside those it declares.
     """
 
     rules: KvRules
@@ -71,6 +73,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hybrid_manager: bool
     utilization: float
     checkpoint_tokens: int = 0
+    window_more: int = 0
     skip_layers: tuple[str, ...] = ()
 
 
@@ -114,11 +117,12 @@ def resolve_settings(
         tensor_parallel=args.tensor_parallel,
         pipeline_parallel=args.pipeline_parallel,
         context_parallel=args.decode_context_parallel,
-        hybrid_manager=_hybrid_manager(layout, args),
+        hybrid_manager=_hybrid_manager(layout, args, rules),
         utilization=args.utilization
         if args.utilization is not None
         else rules.number("utilization"),
         checkpoint_tokens=_checkpoint_tokens(layout, rules, device, mode),
+        window_more=_window_more(layout, rules),
         skip_layers=args.kv_skip_layers,
     )
 
@@ -240,10 +244,18 @@ def _steps_in_flight(args: ServeArgs, rules: KvRules) -> int:
     return stages + 1 if rules.flag("runner_v2") or stages == 1 else stages
 
 
-def _hybrid_manager(layout: StateLayout, args: ServeArgs) -> bool:
+def _hybrid_manager(layout: StateLayout, args: ServeArgs, rules: KvRules) -> bool:
     if args.hybrid_manager is not None:
         return args.hybrid_manager
-    return not any(layer.kind is StateKind.CHUNKED for layer in layout.layers)
+    if not any(layer.kind is StateKind.CHUNKED for layer in layout.layers):
+        return True
+    method = args.speculation.method if args.speculation else ""
+    return method not in rules.words("chunks_apart_methods")
+
+
+def _window_more(layout: StateLayout, rules: KvRules) -> int:
+    wide = layout.model_type in layout_book().wide_windows
+    return int(wide and rules.flag("wide_windows"))
 
 
 def _drafts(args: ServeArgs) -> bool:

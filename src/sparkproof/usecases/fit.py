@@ -6,7 +6,6 @@ from shlex import quote
 
 import msgspec
 
-from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.memory_plan import KvPlan, MemoryPlan
 from sparkproof.core.redaction import redact_arguments
@@ -19,7 +18,8 @@ from sparkproof.facts.rest_model import calibration
 from sparkproof.memory.budget import GIB, Budget, Known, Weights, plan_budget
 from sparkproof.memory.coresidence import Residence, Server, order_of_start, plan_residence
 from sparkproof.memory.findings import Situation, judge_memory
-from sparkproof.memory.kv_plan import ROUNDING_BYTES, KvShape, plan_kv
+from sparkproof.memory.kv_plan import KvShape, plan_kv
+from sparkproof.memory.no_room import NO_ROOM
 from sparkproof.memory.phases import Host, host_lines, plan_phases
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_answers import Pool, compare_flags, solve_knobs
@@ -33,10 +33,9 @@ from sparkproof.usecases.fit_case import (
 )
 from sparkproof.usecases.fit_inputs import CheckpointFiles, weights_of
 from sparkproof.usecases.fit_items import find_large_items
+from sparkproof.usecases.fit_pool import PLANNED, find_pool, is_override_admitted, stated_pool
 
 __all__ = ["FitRequest", "fit", "fit_request"]
-
-_PLANNED = "estimated from the flags"
 
 
 def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[FitResult]:
@@ -52,7 +51,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     case = read_case(request, files)
     shape = case.shape()
     budget, memory = _memory(case, shape)
-    pool, rounding, origin = _pool(case, shape, budget)
+    pool, rounding, origin = find_pool(case, shape, budget)
     plan = plan_kv(shape, pool, rounding_bytes=rounding, blocks=case.args.blocks_override)
     plan = _auto_length(case, shape, plan)
     neighbour, unknowns = _ask_neighbour(case, plan, pool, rounding)
@@ -89,7 +88,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
         "fit",
         result,
         verdict=_verdict(findings, open_=neighbour is not None or is_beyond(case.choice)),
-        summary=_summary(plan, origin),
+        summary=_summary(plan, origin, findings),
         findings=findings,
         unknowns=(*case.unknowns, *unknowns, *untold, *_unmeasured(case, origin)),
         next_steps=_next_steps(case, memory),
@@ -126,8 +125,9 @@ def _memory(case: FitCase, shape: KvShape) -> tuple[Budget | None, MemoryPlan | 
         return None, None
     shared = _per_rank(weights, shape.settings.tensor_parallel * shape.settings.pipeline_parallel)
     rest = case.request.rest_gib
-    known = Known(rest_bytes=None if rest is None else int(rest * GIB))
-    args = msgspec.structs.replace(case.args, kv_bytes=_stated_bytes(case, shape))
+    stated, source = stated_pool(case, shape)
+    known = Known(source, rest_bytes=None if rest is None else int(rest * GIB))
+    args = msgspec.structs.replace(case.args, kv_bytes=stated)
     kind = case.device.capability
     budget = plan_budget(shape, args, shared, case.total_bytes, known, capability=kind)
     host = _host(case)
@@ -155,33 +155,6 @@ def _per_rank(weights: Weights, ranks: int) -> Weights:
         target_bytes=weights.target_bytes // ranks,
         drafter_bytes=weights.drafter_bytes // ranks,
     )
-
-
-def _pool(case: FitCase, shape: KvShape, budget: Budget | None) -> tuple[int, int, str]:
-    """Bytes of the pool, how far they may be off by rounding, and where they are from."""
-    if case.request.kv_gib is not None:
-        if case.request.kv_gib < 0:
-            raise UsageError(
-                f"a KV pool of {case.request.kv_gib} GiB holds nothing",
-                hint="--kv-gib takes what the boot log prints, e.g. 41.2",
-            )
-        return int(case.request.kv_gib * GIB), ROUNDING_BYTES, "as printed by a log"
-    if case.args.blocks_override:
-        return _stated_bytes(case, shape), 0, "--num-gpu-blocks-override"
-    if case.args.kv_bytes:
-        return case.args.kv_bytes, 0, "--kv-cache-memory-bytes"
-    if budget is None:
-        raise UsageError(
-            "neither the pool nor the weights are known",
-            hint="give --kv-gib from a log, --kv-cache-memory-bytes after `--`, or --weights-gib",
-        )
-    return budget.line("kv").bytes, 0, _PLANNED
-
-
-def _stated_bytes(case: FitCase, shape: KvShape) -> int:
-    """Bytes that flags state for the pool, 0 for none: so many blocks are all that is reserved."""
-    blocks = case.args.blocks_override
-    return blocks * shape.block_bytes if blocks else case.args.kv_bytes
 
 
 def _auto_length(case: FitCase, shape: KvShape, plan: KvPlan) -> KvPlan:
@@ -217,7 +190,7 @@ def _ask_neighbour(
 def _ends(
     shape: KvShape, memory: MemoryPlan | None, origin: str
 ) -> tuple[KvPlan | None, KvPlan | None]:
-    if memory is None or origin != _PLANNED:
+    if memory is None or origin != PLANNED:
         return None, None
     return plan_kv(shape, memory.kv_low_bytes), plan_kv(shape, memory.kv_high_bytes)
 
@@ -225,7 +198,7 @@ def _ends(
 def _unmeasured(case: FitCase, origin: str) -> list[Unknown]:
     """A pool that is estimated for a kind of device on which no boot was measured."""
     own = case.request.rest_gib is not None
-    if own or origin != _PLANNED or calibration().covers(case.device.capability):
+    if own or origin != PLANNED or calibration().covers(case.device.capability):
         return []
     why = (
         "what servers spend beside weights and pool was measured on GB10 alone: its middle stands"
@@ -256,12 +229,8 @@ def _situation(
         draft_head=not shape.settings.drafts
         or bool(case.layout.drafts)
         or case.drafter is not None,
+        override_admitted=is_override_admitted(case),
     )
-
-
-def _has_draft_head(case: FitCase, shape: KvShape) -> bool:
-    asked = shape.settings.drafts and case.drafter is None
-    return not asked or bool(case.layout.drafts)
 
 
 def _servers(case: FitCase, memory: MemoryPlan) -> tuple[Server, ...]:
@@ -311,7 +280,10 @@ def _verdict(findings: tuple[Finding, ...], *, open_: bool) -> Verdict:
     )
 
 
-def _summary(plan: KvPlan, origin: str) -> str:
+def _summary(plan: KvPlan, origin: str, findings: tuple[Finding, ...]) -> str:
+    lacking = [item.message for item in findings if item.rule == NO_ROOM]
+    if lacking:
+        return lacking[0]
     blocks = _either(f"{plan.blocks_if_less:,}", f"{plan.blocks_if_more:,}")
     tokens = _either(f"{plan.tokens_if_less:,}", f"{plan.tokens_if_more:,}")
     times = _either(f"{plan.concurrency_if_less:.2f}x", f"{plan.concurrency_if_more:.2f}x")

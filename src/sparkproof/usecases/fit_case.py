@@ -15,7 +15,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Finding
 from sparkproof.core.observations.release_surface import ReleaseSurface
-from sparkproof.core.observations.state_layout import StateLayout
+from sparkproof.core.observations.state_layout import StateKind, StateLayout
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.core.serve_line import ServeLine
 from sparkproof.core.unknown import Unknown
@@ -28,7 +28,7 @@ from sparkproof.facts.memory_book import (
 )
 from sparkproof.facts.surfaces import check_reached
 from sparkproof.memory.budget import GIB
-from sparkproof.memory.kv_plan import KvShape
+from sparkproof.memory.kv_plan import KvShape, refuse_unknown
 from sparkproof.memory.settings import Device, resolve_settings
 from sparkproof.usecases.fit_arguments import find_parser, read_arguments
 from sparkproof.usecases.fit_inputs import (
@@ -60,6 +60,8 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         reference: the deployment it was taken from, for what to type next; "" for none.
         as_usual: the box as it is planned with, whatever runs on it now; nothing of it is read.
         surface: of the release, where the caller has it; the caller then tells what it refuses.
+        trial: `kv_gib` is a trial's, which no other word about the pool contradicts.
+        chunks_as_full: the environment has chunked layers allocated like full attention.
     """
 
     checkpoint: str
@@ -82,6 +84,8 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: str = ""
     as_usual: bool = False
     surface: ReleaseSurface | None = None
+    trial: bool = False
+    chunks_as_full: bool = False
 
 
 class FitCase(msgspec.Struct, frozen=True):
@@ -113,6 +117,7 @@ class FitCase(msgspec.Struct, frozen=True):
 
     def shape(self, args: ServeArgs | None = None, *, newer: bool = False) -> KvShape:
         """The pool's cut, by the older or the newer neighbour's rules."""
+        refuse_unknown(self.layout)
         rules = self.choice.rules[-1 if newer else 0]
         settings = resolve_settings(self.layout, args or self.args, rules, self.device)
         wanted = settings.speculative_tokens and (args or self.args).speculation
@@ -134,6 +139,8 @@ def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitC
     args = taken.args
     files = files or read_checkpoint_files(request.checkpoint)
     layout = read_state_layout(files.config, quantization=files.quantization, name=files.name)
+    if request.chunks_as_full and args.hybrid_manager is None and layout.count(StateKind.CHUNKED):
+        args = msgspec.structs.replace(args, hybrid_manager=False)
     drafter = _drafter(request, args)
     draft_layout = (
         read_state_layout(drafter.config, quantization=drafter.quantization, name=drafter.name)
@@ -244,8 +251,13 @@ def request_of(deployment: Deployment, surface: ReleaseSurface) -> FitRequest:
         reserve_gib=deployment.box.reserve_gib,
         tenants=deployment.box.co_tenants,
         jobs=int(jobs) if jobs.isdigit() else 0,
+        chunks_as_full=_has_chunks_as_full(deployment),
         as_usual=True,
     )
+
+
+def _has_chunks_as_full(deployment: Deployment) -> bool:
+    return deployment.env.get("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE") == "0"
 
 
 def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitRequest:
@@ -271,6 +283,7 @@ def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitReque
         "reserve_gib": box.reserve_gib,
         "tenants": box.co_tenants,
         "jobs": int(jobs) if jobs.isdigit() else 0,
+        "chunks_as_full": _has_chunks_as_full(deployment),
     }
     stated = {key: value for key, value in given.items() if value not in (None, "", 0, {}, "gb10")}
     return FitRequest(

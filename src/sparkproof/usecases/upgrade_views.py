@@ -109,8 +109,9 @@ def _plan(
 
 
 def _on_given_pool(request: FitRequest) -> tuple[KvPlan | None, bool, dict[str, str]]:
+    trial = msgspec.structs.replace(request, kv_gib=_POOL_GIB, trial=True)
     try:
-        return _result(fit(msgspec.structs.replace(request, kv_gib=_POOL_GIB))), True, {}
+        return _result(fit(trial)), True, {}
     except RefusedFlagError as error:
         return None, True, {FLAG_REFUSED: error.message}
     except UsageError as error:
