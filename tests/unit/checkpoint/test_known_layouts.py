@@ -27,9 +27,18 @@ PLAIN = {
     "max_position_embeddings": 4096,
 }
 READ = {"bamba", "minimax", "minimax_text_01", "kimi_linear", "deepseek_v32", "glm_moe_dsa"}
-OUTER_NAMES = {"gemma3", "gemma3n", "qwen2_vl", "qwen2_5_vl", "qwen3_5", "qwen3_5_moe"}
+OUTER_NAMES = {
+    "gemma3",
+    "gemma3n",
+    "qwen2_vl",
+    "qwen2_5_vl",
+    "qwen3_5",
+    "qwen3_5_moe",
+    "qwen3_vl",
+    "qwen3_vl_moe",
+}
 """Of configs whose text model has a type of its own, for those that leave it out."""
-OF_OTHER_CONFIGS = {"falcon_h1", "granitemoehybrid", "kimi_k2", "gemma4_text"}
+OF_OTHER_CONFIGS = {"falcon_h1", "granitemoehybrid", "kimi_k2", "gemma4_text", "bailing_moe_v2"}
 """Asked with published configs, which are not kept here."""
 
 
