@@ -21,7 +21,7 @@ from sparkproof.selection.loaders import ASKS_NO_SCHEME, answers_scheme, pinned_
 from sparkproof.selection.release_words import with_release_words
 from sparkproof.selection.request import Choices, GateAnswers
 from sparkproof.selection.schemes import oracle_of
-from sparkproof.selection.settings import kv_cache_dtype, layer_settings, linear_choice
+from sparkproof.selection.settings import head_sizes, kv_cache_dtype, layer_settings, linear_choice
 from sparkproof.selection.walk import bypassed, fill, ladder, name_gates, walk
 
 ATTENTION = "attention/backend"
@@ -64,7 +64,7 @@ def predict_attention(
     choices: Choices = Choices(),  # noqa: B008
     gates: GateAnswers | None = None,
 ) -> Prediction:
-    """The attention backend for full attention layers."""
+    """The attention backend of layers with the largest heads, unless `choices` names a size."""
     layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
     own = own_attention_of(profile.architectures)
     if own:
@@ -80,6 +80,36 @@ def predict_attention(
     )
     kv = str(settings["kv_cache_dtype"])
     return _with_scheme(prediction, f"kv-cache {kv}")
+
+
+def predict_attentions(
+    surface: ReleaseSurface,
+    capability: ComputeCapability,
+    *,
+    profile: CheckpointProfile,
+    choices: Choices = Choices(),  # noqa: B008
+    gates: GateAnswers | None = None,
+    draft: bool = False,
+) -> tuple[tuple[str, Prediction], ...]:
+    """The backends of all attention layers: vLLM asks for each with the size of its heads.
+
+    Returns:
+        Each pick and each refusal once, with the layers that it is of in words ("" for all).
+    """
+    found: dict[tuple[str, str, str], tuple[list[int], Prediction]] = {}
+    for size in head_sizes(profile, draft=draft) or (0,):
+        asked = choices
+        if size:
+            settings = {"head_size": size, **choices.settings}
+            asked = msgspec.structs.replace(choices, settings=settings)
+        item = predict_attention(surface, capability, profile=profile, choices=asked, gates=gates)
+        unpicked = "" if item.selected or item.error else item.reason
+        found.setdefault((item.selected, item.error, unpicked), ([], item))[0].append(size)
+    several = len(found) > 1
+    return tuple(
+        (f"heads of {' and '.join(map(str, sizes))}" if several else "", item)
+        for sizes, item in found.values()
+    )
 
 
 def _not_asked(layer: LayerFormat, why: str, scheme: str) -> Prediction:
@@ -105,8 +135,7 @@ def _named_attention(
     """What the model's own configuration puts where no flag names a backend."""
     if choices.attention_backend.lower() not in ("", "auto") or profile.state is None:
         return None
-    shapes = (item.attention for item in profile.state.layers)
-    heads = {shape.head_dim for shape in shapes if shape is not None}
+    heads = head_sizes(profile)
     return attention_of(profile.architectures, surface.version, capability.major, heads)
 
 

@@ -8,7 +8,7 @@ from sparkproof.core.observations.checkpoint_profile import (
     LayerFormat,
     QuantScheme,
 )
-from sparkproof.core.observations.state_layout import StateKind, StateLayout
+from sparkproof.core.observations.state_layout import StateKind
 from sparkproof.facts.model_traits import settings_of
 from sparkproof.selection.request import Choices
 from sparkproof.selection.schemes import integer_settings, kind_of, weight_and_activation
@@ -169,25 +169,34 @@ def _attention(profile: CheckpointProfile, choices: Choices) -> Settings:
         "use_batch_invariant": choices.env.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"),
         "attention_backend": choices.attention_backend.upper().replace("-", "_"),
     }
-    if profile.head_dim:
-        found["head_size"] = profile.head_dim
+    sizes = head_sizes(profile)
+    if sizes:
+        found["head_size"] = max(sizes)
     state = profile.state
     if state is not None:
         found["num_heads"] = max(state.attention_heads // choices.tensor_parallel, 1)
         found["has_sliding_window"] = bool(state.count(StateKind.SLIDING))
         if state.latent:
-            found |= _latent(state)
+            found["use_mla"] = True
+            found["use_sparse"] = bool(state.count(StateKind.INDEXER))
     return found
 
 
-def _latent(state: StateLayout) -> Settings:
-    """Latent attention: one head of latent and rotary part, sparse where an indexer picks."""
-    shapes = [item.attention for item in state.layers if item.kind is StateKind.MLA]
-    dims = {shape.head_dim for shape in shapes if shape is not None}
-    found: Settings = {"use_mla": True, "use_sparse": bool(state.count(StateKind.INDEXER))}
-    if len(dims) == 1:
-        found["head_size"] = dims.pop()
-    return found
+def head_sizes(profile: CheckpointProfile, *, draft: bool = False) -> tuple[int, ...]:
+    """Sizes of the heads that attention has to serve, smallest first; vLLM asks for each layer.
+
+    Latent attention counts its latent and rotary part. Where the state of the layers is not
+    known, the one size that the config declares; empty without any.
+
+    Args:
+        draft: of the draft layers that the checkpoint brings, where it has some.
+    """
+    state = profile.state
+    layers = ((draft and state.drafts) or state.layers) if state is not None else ()
+    latent = any(item.kind is StateKind.MLA for item in layers)
+    kinds = (StateKind.MLA,) if latent else tuple(set(StateKind) - {StateKind.INDEXER})
+    found = {item.attention.head_dim for item in layers if item.attention and item.kind in kinds}
+    return tuple(sorted(found - {0})) or ((profile.head_dim,) if profile.head_dim else ())
 
 
 def _shapes(profile: CheckpointProfile) -> Settings:

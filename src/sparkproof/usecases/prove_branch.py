@@ -30,7 +30,7 @@ from sparkproof.devicecode.delivery import judge_need
 from sparkproof.facts.backend import BackendNeeds, backends
 from sparkproof.facts.gate_operators import GateOperator, gate_operators
 from sparkproof.selection.gates import settle_gates
-from sparkproof.selection.predict import predict, predict_attention
+from sparkproof.selection.predict import predict, predict_attentions
 from sparkproof.selection.request import Choices, GateAnswer
 from sparkproof.usecases.prove_guesses import (
     check_guess,
@@ -148,7 +148,7 @@ class _Prover:
         yield from layers
         yield from check_guess(self._look.profile, layers)
         if has_attention(self._look.profile):
-            yield self._attention(ATTENTION_KERNEL, self._choices)
+            yield from self._attention(ATTENTION_KERNEL, self._choices)
         yield from self._draft()
         classes = {item.effective.layer_class for item in self._look.effective}
         if LayerClass.LINEAR_ATTENTION in classes:
@@ -187,18 +187,21 @@ class _Prover:
             return self._judge(layer, prediction, PLAIN_LINEAR)
         return self._judge(layer, prediction, prediction.implementation)
 
-    def _attention(self, subject: str, choices: Choices) -> LayerProof:
-        prediction = predict_attention(
+    def _attention(
+        self, subject: str, choices: Choices, *, draft: bool = False
+    ) -> Iterator[LayerProof]:
+        for layers, prediction in predict_attentions(
             self._look.surface,
             self._look.capability,
             profile=self._look.profile,
             choices=choices,
             gates=self._gates,
-        )
-        layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED)
-        proof = self._judge(layer, prediction, prediction.implementation)
-        told = msgspec.structs.replace(proof, subject=subject, scheme=prediction.scheme)
-        return doubt_attention(told, self._look.profile, self._look.surface)
+            draft=draft,
+        ):
+            layer = LayerFormat(LayerClass.ATTENTION, QuantScheme.UNQUANTIZED, layers)
+            proof = self._judge(layer, prediction, prediction.implementation)
+            told = msgspec.structs.replace(proof, subject=subject, scheme=prediction.scheme)
+            yield doubt_attention(told, self._look.profile, self._look.surface)
 
     def _draft(self) -> Iterator[LayerProof]:
         look = self._look
@@ -209,7 +212,7 @@ class _Prover:
             if isinstance(item, LayerProof):
                 yield item
             elif item.layer is None:
-                yield self._attention(item.subject, item.choices)
+                yield from self._attention(item.subject, item.choices, draft=True)
             else:
                 proof = self._predicted(item.layer, item.choices)
                 proof = doubt_layer(proof, item.layer, look.profile)

@@ -16,7 +16,7 @@ from sparkproof.core.observations.checkpoint_profile import (
 )
 from sparkproof.core.prediction import How, Outcome
 from sparkproof.facts.surfaces import load_surface
-from sparkproof.selection.predict import predict, predict_attention
+from sparkproof.selection.predict import predict, predict_attention, predict_attentions
 from sparkproof.selection.request import Choices
 
 GB10, B200 = ComputeCapability(12, 1), ComputeCapability(10, 0)
@@ -61,6 +61,33 @@ def test_gemmas_with_two_sizes_of_heads_go_where_their_configuration_says(
     found = predict_attention(load_surface(release), device, profile=gemma(head), choices=choices)
     assert (found.selected, found.how) == (picked, how)
     assert ("configuration names it" in found.reason) is (how is How.SCHEME)
+
+
+@pytest.mark.parametrize(
+    ("release", "flag", "refused"),
+    [
+        ("0.33.0", "FLASH_ATTN", ("heads of 512",)),
+        ("0.26.0", "FLASH_ATTN", ("heads of 512",)),
+        ("0.20.0", "FLASHINFER", ("heads of 512",)),
+        ("0.33.0", "TRITON_ATTN", ()),
+    ],
+)
+def test_a_forced_backend_is_asked_for_every_size_of_heads(
+    release: str, flag: str, refused: tuple[str, ...]
+) -> None:
+    """vLLM builds each layer's attention apart, and the first one that is refused ends it."""
+    found = predict_attentions(
+        load_surface(release), GB10, profile=gemma(512), choices=Choices(attention_backend=flag)
+    )
+    assert tuple(layers for layers, item in found if item.error) == refused
+    assert {item.selected for _, item in found if not item.error} <= {flag, ""}
+    assert len(found) == 1 + len(refused)
+
+
+def test_one_size_of_heads_is_asked_once_and_needs_no_words() -> None:
+    choices = Choices(attention_backend="FLASH_ATTN")
+    found = predict_attentions(load_surface("0.33.0"), GB10, profile=gemma(256), choices=choices)
+    assert [(layers, item.selected) for layers, item in found] == [("", "FLASH_ATTN")]
 
 
 def test_a_device_with_a_kernel_for_all_heads_is_asked_as_ever() -> None:
