@@ -2,13 +2,14 @@
 
 Long runs are no fault by themselves: rules of tables, headings, indentation and lists of equal
 values are runs too, and a model that writes them goes on with something else. A broken one does
-not stop.
+not stop, or stops for one odd token and goes on with the same.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -18,6 +19,13 @@ _LAYOUT = frozenset(" \t\n\r-_=*#~.+|:/\\<>^·•─━═│┃║┼╋╬░�
 _LAYOUT_CHARS = 80
 _LAYOUT_STOPPED_CHARS = 400
 _STRETCHED_CHARS = 30
+_STUTTER = re.compile(r"(.{1,12}?)\1{2,}", re.DOTALL)
+_STUTTER_CHARS = 8000
+_STUTTER_SHARE = 0.8
+_BETWEEN_VALUES = frozenset(" \t\n\r,;|")
+_CLITICS = re.compile(r"(?:['\u2019](?:s|t|m|d|n|re|ve|ll)(?!\w)){5,}")
+"""What hangs on a word, and never on another of its kind."""
+_CLITICS_SHARE = 0.5
 _CLOSERS = {"]": "[", ")": "(", "}": "{", '"': '"', "'": "'", "`": "`"}
 _ODD_SHARE = 0.05
 _SALAD_CHARS = 8000
@@ -42,6 +50,8 @@ def text_faults(text: str, *, cut: bool = True, repeats: int = _REPEATS) -> tupl
         faults.append(f"{share:.0%} of its characters belong to no text")
     if piece := endless_piece(text, cut=cut, repeats=repeats):
         faults.append(f"`{piece[:12]}` without end")
+    elif piece := stuttered_piece(text, repeats=repeats):
+        faults.append(f"`{piece}` again and again, and next to nothing else")
     if scripts := salad_scripts(text):
         faults.append(f"words of {scripts} scripts side by side")
     return tuple(faults)
@@ -69,6 +79,30 @@ def endless_piece(text: str, *, cut: bool = True, repeats: int = _REPEATS) -> st
 def runs_from(text: str, piece: str) -> int:
     """Where the run of that piece begins."""
     return text.strip().find(piece * _REPEATS)
+
+
+def stuttered_piece(text: str, *, repeats: int = _REPEATS) -> str:
+    """The piece that makes up nearly all of a text, with odd tokens between its runs.
+
+    Pieces with a blank or a comma are values of a list, which has runs and odd ones too; so are
+    digits. What is left is glued together as no text is.
+    """
+    text = text.strip()[-_STUTTER_CHARS:]
+    clitics = sum(len(found[0]) for found in _CLITICS.finditer(text))
+    if text and clitics >= _CLITICS_SHARE * len(text):
+        return text[:2]
+    covered: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for found in _STUTTER.finditer(text):
+        piece = found[1]
+        turned = min(piece[n:] + piece[:n] for n in range(len(piece)))
+        covered[first.setdefault(turned, piece)] += len(found[0])
+    for piece, chars in covered.most_common(1):
+        much = chars >= _STUTTER_SHARE * len(text) and chars >= 2 * repeats * len(piece)
+        glued = _BETWEEN_VALUES.isdisjoint(piece) and any(c.isalpha() for c in piece)
+        if much and glued and not piece.isalnum():
+            return piece
+    return ""
 
 
 def _endless(text: str, run: re.Match[str], cut: bool) -> bool:
