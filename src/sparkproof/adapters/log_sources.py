@@ -25,6 +25,8 @@ _TIMEOUT_S = 30.0
 _END_S = 2.0
 _ANSWER_BYTES = 16 << 20
 _SAVED = "check the name and your rights, or give a saved log file instead"
+_BOTH = "save `docker logs NAME` and `docker inspect NAME` there, and give the files"
+_INSPECTED = "where it runs, `docker inspect NAME > NAME.json`, and give that file"
 
 
 class FileLog:
@@ -127,8 +129,11 @@ def open_log(text: str) -> LogSource:
     return FileLog(path)
 
 
-def container_engine() -> str:
+def container_engine(hint: str = _BOTH) -> str:
     """Path of docker or podman.
+
+    Args:
+        hint: what to do where neither is here.
 
     Raises:
         UnreachableError: neither is here.
@@ -139,7 +144,7 @@ def container_engine() -> str:
             return found
     raise UnreachableError(
         "neither docker nor podman is on this machine",
-        hint="save `docker logs NAME` and `docker inspect NAME` there, and give the files",
+        hint=hint,
     )
 
 
@@ -151,20 +156,20 @@ def inspect_container(name: str) -> bytes:
     """
     if not _NAME.match(name):
         raise UsageError(f"`{name}` is no container name", hint="write container:NAME")
-    argv = [container_engine(), "inspect", "--type", "container", name]
+    argv = [container_engine(_INSPECTED), "inspect", "--type", "container", name]
     try:
         done = run_bounded(argv, limit_bytes=_ANSWER_BYTES, timeout_s=_TIMEOUT_S)
     except OSError as error:
         raise UnreachableError(
-            f"container:{name}: {error.strerror or error}", hint=_SAVED
+            f"container:{name}: {error.strerror or error}", hint=_INSPECTED
         ) from error
     if done.late or done.over:
         why = "answers without end" if done.over else "does not answer"
-        raise UnreachableError(f"container:{name}: the engine {why}", hint=_SAVED)
+        raise UnreachableError(f"container:{name}: the engine {why}", hint=_INSPECTED)
     if done.code:
         message = done.last.decode("utf-8", "replace").strip().splitlines()
         said = message[-1][:200] if message else "not found"
-        raise UnreachableError(f"container:{name}: {said}", hint=_SAVED)
+        raise UnreachableError(f"container:{name}: {said}", hint=_INSPECTED)
     return done.out
 
 

@@ -7,6 +7,7 @@ import msgspec
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
 from sparkproof.recipe.launch_script import find_launch, settled_variables
+from sparkproof.recipe.mounts import host_path
 from sparkproof.recipe.serve_command import serve_words, shell_text, split_model
 from sparkproof.recipe.shell_text import unreadable
 
@@ -17,12 +18,14 @@ class Container(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         image: as a reference, without ``image:``.
         words: entrypoint and command in one.
+        mounts: its folders to those of the host.
     """
 
     name: str
     image: str
     words: tuple[str, ...]
     environment: dict[str, str]
+    mounts: dict[str, str] = {}
 
 
 def container_deployment(container: Container, where: str) -> Deployment:
@@ -53,7 +56,7 @@ def container_deployment(container: Container, where: str) -> Deployment:
             hint="write a deployment TOML by hand: `sparkproof explain deployment`",
         )
     return Deployment(
-        checkpoint=model,
+        checkpoint=host_path(model, container.mounts),
         artifact=f"image:{container.image}" if container.image else "",
         name=container.name,
         args=arguments,

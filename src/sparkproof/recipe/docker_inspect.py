@@ -17,6 +17,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
 from sparkproof.core.image_name import ID_MARK
 from sparkproof.recipe.containers import Container, container_deployment
+from sparkproof.recipe.mounts import bound
 
 MAX_BYTES = 8 << 20
 _ID = re.compile(r"(?:sha256:)?(?P<hex>[0-9a-f]{64})\Z")
@@ -50,6 +51,7 @@ class InspectedContainer(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         digest: of its manifest or index, by which a registry knows it ("" where it is not told).
         arguments: entrypoint and command in one.
         labels: the image's and the container's own.
+        mounts: its folders to those of the host.
     """
 
     name: str
@@ -60,6 +62,7 @@ class InspectedContainer(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     environment: dict[str, str]
     state: ContainerState
     labels: dict[str, str] = {}
+    mounts: dict[str, str] = {}
 
 
 def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
@@ -87,6 +90,7 @@ def parse_docker_inspect(data: bytes, where: str) -> InspectedContainer:
         environment=_environment(config.get("Env")),
         state=_state(first.get("State"), first.get("RestartCount")),
         labels=_labels(config.get("Labels")),
+        mounts=_mounts(first.get("Mounts")),
     )
 
 
@@ -97,7 +101,11 @@ def deployment_of(container: InspectedContainer, where: str) -> Deployment:
         FormatError: its command is no ``vllm serve`` or API server, or cannot be read.
     """
     started = Container(
-        container.name, _artifact(container), container.arguments, container.environment
+        name=container.name,
+        image=_artifact(container),
+        words=container.arguments,
+        environment=container.environment,
+        mounts=container.mounts,
     )
     return container_deployment(started, where)
 
@@ -129,6 +137,14 @@ def _digest(value: object) -> str:
 def _environment(value: object) -> dict[str, str]:
     pairs = (item.partition("=") for item in _texts(value))
     return {name: text for name, _, text in pairs if name}
+
+
+def _mounts(value: object) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, dict) and item.get("Type") == "bind":
+            found.update(bound(_text(item.get("Source")), _text(item.get("Destination"))))
+    return found
 
 
 def _labels(value: object) -> dict[str, str]:

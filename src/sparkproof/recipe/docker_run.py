@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sparkproof.core.errors import FormatError
+from sparkproof.recipe.mounts import mount_of
 from sparkproof.recipe.own_variables import SECRETS, own_variables
 
 _ENGINES = ("docker", "podman", "nerdctl")
@@ -24,12 +25,14 @@ class ContainerRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         command: with the entrypoint in front, where the line sets one.
+        mounts: the container's folders to those of the host.
     """
 
     image: str
     command: tuple[str, ...]
     environment: dict[str, str]
     name: str = ""
+    mounts: dict[str, str] = {}
 
 
 def is_container_run(words: Sequence[str]) -> bool:
@@ -51,6 +54,7 @@ def parse_container_run(
     environment: dict[str, str] = {}
     entrypoint: tuple[str, ...] = ()
     name = ""
+    mounts: dict[str, str] = {}
     for option, value in pairs:
         if option == "--env-file":
             raise FormatError(
@@ -64,7 +68,9 @@ def parse_container_run(
             entrypoint = (value,) if value else ()
         elif option == "--name":
             name = value
-    return ContainerRun(rest[0], (*entrypoint, *rest[1:]), environment, name)
+        elif option in ("-v", "--volume", "--mount"):
+            mounts.update(mount_of(option, value))
+    return ContainerRun(rest[0], (*entrypoint, *rest[1:]), environment, name, mounts)
 
 
 def _options(words: list[str], where: str) -> tuple[list[tuple[str, str]], list[str]]:

@@ -14,6 +14,7 @@ import msgspec
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
 from sparkproof.recipe.docker_run import is_container_run, parse_container_run
+from sparkproof.recipe.mounts import host_path
 from sparkproof.recipe.own_variables import SECRETS, own_variables
 from sparkproof.recipe.serve_command import serve_words, shell_text, split_model
 from sparkproof.recipe.shell_text import Command, ShellText, shown, unreadable
@@ -71,9 +72,11 @@ def parse_launch_script(data: bytes, where: str) -> Deployment:
 def launched(launch: Launch, where: str) -> Deployment:
     """The deployment that a launch starts."""
     words, environment, image, name = launch.words, launch.environment, "", ""
+    mounts: dict[str, str] = {}
     if is_container_run(words):
         run = parse_container_run(words, launch.variables, where)
         words, environment, image, name = run.command, run.environment, run.image, run.name
+        mounts = run.mounts
     text = shell_text(words)
     if text is not None:
         inner = find_launch(text, environment, where)
@@ -92,7 +95,7 @@ def launched(launch: Launch, where: str) -> Deployment:
             hint="put the value in its place, or save `docker inspect NAME` of what it starts",
         )
     return Deployment(
-        checkpoint=model,
+        checkpoint=host_path(model, mounts),
         artifact=f"image:{image}" if image else "",
         name=name,
         args=arguments,

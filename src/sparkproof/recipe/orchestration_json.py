@@ -14,6 +14,7 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError
 from sparkproof.recipe.containers import Container, container_deployment
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
+from sparkproof.recipe.mounts import bound, mount_of
 from sparkproof.recipe.own_variables import SECRETS, own_variables
 from sparkproof.recipe.serve_command import serve_words, shell_text
 
@@ -99,6 +100,7 @@ def _services(document: dict[str, Any]) -> Iterator[Container]:
             image=_text(service.get("image")),
             words=_with_program(words, bool(entrypoint)),
             environment=_environment(service.get("environment")),
+            mounts=_mounts(service.get("volumes")),
         )
 
 
@@ -160,6 +162,17 @@ def _environment(value: object) -> dict[str, str]:
     if isinstance(value, dict):
         return {str(k): str(v) for k, v in value.items() if isinstance(v, str | int | float)}
     return {}
+
+
+def _mounts(volumes: object) -> dict[str, str]:
+    """As `docker compose config` writes them out, or in the short form of a file."""
+    found: dict[str, str] = {}
+    for item in volumes if isinstance(volumes, list) else ():
+        if isinstance(item, str):
+            found.update(mount_of("-v", item))
+        elif isinstance(item, dict) and item.get("type") == "bind":
+            found.update(bound(_text(item.get("source")), _text(item.get("target"))))
+    return found
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _BRACED = re.compile(
     r"\{([A-Za-z_]\w*|[0-9]+|[@*])(\[[@*]\])?(?:(:?[-=])([^{}`\"'\\]*))?\}", re.ASCII
 )
+_AT_HOME = re.compile(rf"\A{_MARK}\$(?:HOME|\{{HOME\}}){_MARK}")
+_HERE = re.compile(rf"\A{_MARK}(?:\$(?:PWD|\{{PWD\}}|\(pwd\))|`pwd`){_MARK}")
 _OPERATOR = re.compile(r"\n|;;|;|&&|&>>|&>|>&|&|\|\||\||<<<|<<|<>|<|>>|>\||>|\(|\)")
 
 
@@ -45,6 +47,12 @@ def unreadable(words: tuple[str, ...]) -> str:
         if _MARK in word:
             return word.split(_MARK)[1]
     return ""
+
+
+def from_home(word: str) -> str:
+    """A path that starts at the user's home or the current folder, written without the shell's
+    ``$HOME`` and ``$PWD``."""
+    return _HERE.sub(".", _AT_HOME.sub("~", word))
 
 
 def shown(word: str) -> str:
