@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from sparkproof.bootlog.compare_device import OTHER_DEVICE, ExpectedDevice, compare_device
@@ -24,7 +26,7 @@ OTHER_RELEASE = "another release"
 
 
 class ExpectedBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One predicted choice; `scheme` as the log words it, "" for any."""
+    """One predicted choice; `scheme` as the log words it, "" for any; `draft`: the drafter's."""
 
     layer_class: str
     backend: str
@@ -64,7 +66,7 @@ def compare_boot(expected: Expectation, boot: BootLog) -> tuple[Agreement, ...]:
         found.append(device)
     flags = (_flag(name, value, boot) for name, value in expected.flags.items())
     found += [row for row in flags if row is not None]
-    found += [_backend(item, boot, other) for item in expected.backends]
+    found += [_backend(item, expected.backends, boot, other) for item in expected.backends]
     found += _numbers(expected, boot, other)
     found += [_feature(name, on, boot, other) for name, on in expected.features.items()]
     return tuple(found)
@@ -77,14 +79,20 @@ def same_version(left: str, right: str) -> bool:
     return left.partition("+")[0] == right.partition("+")[0]
 
 
-def _backend(item: ExpectedBackend, boot: BootLog, other: str) -> Agreement:
-    name = f"{item.layer_class}{' ' + item.scheme if item.scheme else ''}"
-    name += " (draft)" if item.draft else ""
-    seen = [
-        b
-        for b in boot.backends
-        if b.layer_class == item.layer_class and b.draft == item.draft and _same_scheme(item, b)
+def backend_name(item: ExpectedBackend) -> str:
+    """What the row of one predicted choice is called."""
+    name = f"{item.layer_class} {item.scheme}".rstrip()
+    return f"{name} (draft)" if item.draft else name
+
+
+def _backend(
+    item: ExpectedBackend, expected: Sequence[ExpectedBackend], boot: BootLog, other: str
+) -> Agreement:
+    name = backend_name(item)
+    every = [
+        b for b in boot.backends if b.layer_class == item.layer_class and _same_scheme(item, b)
     ]
+    seen = [b for b in every if b.draft == item.draft] or _unmarked(item, expected, every)
     if not seen:
         return Agreement(name, item.backend, "", None, "the log does not say")
     for one in seen:
@@ -92,6 +100,19 @@ def _backend(item: ExpectedBackend, boot: BootLog, other: str) -> Agreement:
             return Agreement(name, item.backend, one.backend, True, line=one.line)
     one = seen[0]
     return Agreement(name, item.backend, one.backend, False, _why(one, item, boot, other), one.line)
+
+
+def _unmarked(
+    item: ExpectedBackend, expected: Sequence[ExpectedBackend], seen: Sequence[BackendSeen]
+) -> list[BackendSeen]:
+    """The drafter's line in a log that does not say where the drafter begins.
+
+    It is known by its backend alone, and only where nothing of the target is expected to print
+    the same one; so it can agree and never differ.
+    """
+    if not item.draft or msgspec.structs.replace(item, draft=False) in expected:
+        return []
+    return [one for one in seen if one.backend.lower() == item.backend.lower()]
 
 
 def _same_scheme(item: ExpectedBackend, seen: BackendSeen) -> bool:
@@ -109,10 +130,20 @@ def _why(one: BackendSeen, item: ExpectedBackend, boot: BootLog, other: str) -> 
         if value and value.lower().replace("_", "") in one.backend.lower().replace("_", ""):
             return f"--{argument.replace('_', '-')} {value} forces it"
     if item.backend in one.passed_over:
-        return "the predicted candidate was refused at run time: its package or kernel is missing"
+        return _why_passed_over(one, boot)
     if one.candidates and item.backend not in one.candidates:
         return "the predicted candidate is not in this build's list"
     return "other flags, environment or packages than the proof assumed"
+
+
+def _why_passed_over(one: BackendSeen, boot: BootLog) -> str:
+    """A log lists all candidates where a flag names one too, and never the environment."""
+    refused = "refused at run time, its package or kernel missing"
+    forced = "a variable" if boot.arguments else "a flag or variable"
+    return (
+        f"the predicted candidate was passed over: {forced} that was not proven forces "
+        f"{one.backend}, or it was {refused}"
+    )
 
 
 def _numbers(expected: Expectation, boot: BootLog, other: str) -> list[Agreement]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from sparkproof.bootlog.compare import plain_value, same_version
+from sparkproof.bootlog.compare import backend_name, plain_value, same_version
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import SparkproofError
 from sparkproof.core.finding import Finding
@@ -145,7 +145,7 @@ def match_log(proof: ProofResult) -> tuple[Match, ...]:
         return tuple(
             Match(
                 topic=Topic.BACKEND,
-                name=f"{item.layer_class} {item.scheme}".rstrip(),
+                name=backend_name(item),
                 predicted=item.backend,
                 likely="only a boot log shows it: --log FILE",
             )

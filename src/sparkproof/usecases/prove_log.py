@@ -19,6 +19,7 @@ from sparkproof.core.errors import FormatError, UsageError
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.memory_plan import KvPlan
 from sparkproof.core.observations.boot_log import BootLog
+from sparkproof.core.observations.checkpoint_profile import LayerClass
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import (
     Agreement,
@@ -34,9 +35,11 @@ from sparkproof.memory.kv_plan import ROUNDING_BYTES, plan_kv
 from sparkproof.recipe.vllm_args import plain_size
 from sparkproof.usecases.fit_case import FitRequest, read_case
 from sparkproof.usecases.log import read_last_boot
-from sparkproof.usecases.prove_roles import ATTENTION_KERNEL
+from sparkproof.usecases.prove_roles import DRAFT_ATTENTION, DRAFT_EXPERTS
 
-_LOGGED_CLASS = {"experts": "experts", ATTENTION_KERNEL: "attention"}
+_LOGGED_CLASS = {"moe": "experts", "dense": "linear", "attention": "attention"}
+"""What a log calls the layers of an oracle, by the oracle's kind."""
+_OF_DRAFTER = (LayerClass.DRAFT, DRAFT_EXPERTS, DRAFT_ATTENTION)
 _KV_NAMES = ("kv_available_gib", "kv_reserved_gib")
 
 _VERSION, _WEIGHTS = "version", "weights"
@@ -220,18 +223,20 @@ def _nearest(plan: KvPlan, boot: BootLog) -> tuple[int, float]:
 
 def expected_backends(layers: Sequence[LayerProof]) -> Iterator[ExpectedBackend]:
     """What the layers' predictions let a boot log print, each once."""
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[ExpectedBackend] = set()
     for layer in layers:
         prediction = layer.prediction
         if prediction is None or not prediction.oracle or not prediction.selected:
             continue
-        logged = _LOGGED_CLASS.get(layer.subject, "linear")
-        family = prediction.oracle.partition("/")[2]
+        kind, _, family = prediction.oracle.partition("/")
+        logged = _LOGGED_CLASS.get(kind)
+        if logged is None:
+            continue
         scheme = family if logged == "experts" or family == "nvfp4" else ""
-        key = (logged, scheme, prediction.selected)
-        if key not in seen:
-            seen.add(key)
-            yield ExpectedBackend(logged, prediction.selected, scheme)
+        item = ExpectedBackend(logged, prediction.selected, scheme, layer.subject in _OF_DRAFTER)
+        if item not in seen:
+            seen.add(item)
+            yield item
 
 
 def _plan(

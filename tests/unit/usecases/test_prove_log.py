@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sparkproof.bootlog.compare import Expectation, ExpectedBackend, compare_boot
 from sparkproof.bootlog.compare_device import ExpectedDevice
+from sparkproof.core.finding import Confidence
 from sparkproof.core.observations.boot_log import (
     Argument,
     BackendSeen,
@@ -14,9 +16,10 @@ from sparkproof.core.observations.boot_log import (
     Phase,
     Seen,
 )
-from sparkproof.core.results.proof import Agreement, LogComparison
+from sparkproof.core.prediction import How, Prediction
+from sparkproof.core.results.proof import Agreement, LayerProof, LogComparison
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.prove_log import flags_with_values, judge_comparison
+from sparkproof.usecases.prove_log import expected_backends, flags_with_values, judge_comparison
 
 
 def _boot(
@@ -70,6 +73,65 @@ def test_dense_layers_of_another_scheme_do_not_contradict() -> None:
     fp8, nvfp4 = compare_boot(expected, _boot(backends=(seen,)))
     assert fp8.agrees is None
     assert nvfp4.agrees is True
+
+
+TARGET = ExpectedBackend("experts", "MARLIN", "nvfp4")
+DRAFTER = ExpectedBackend("experts", "TRITON", "unquantized", draft=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "agrees"),
+    [
+        (BackendSeen("experts", "unquantized", "TRITON", 4), True),
+        (BackendSeen("experts", "unquantized", "TRITON", 4, draft=True), True),
+        (BackendSeen("experts", "unquantized", "FLASHINFER_CUTLASS", 4), None),
+        (BackendSeen("experts", "unquantized", "FLASHINFER_CUTLASS", 4, draft=True), False),
+        (BackendSeen("linear", "", "TRITON", 4), None),
+    ],
+)
+def test_a_drafters_backend_differs_only_from_a_drafters_line(
+    seen: BackendSeen, agrees: bool | None
+) -> None:
+    """A log that is cut short does not say where the drafter begins."""
+    target = BackendSeen("experts", "nvfp4", "MARLIN", 3)
+    rows = compare_boot(Expectation(backends=(TARGET, DRAFTER)), _boot(backends=(target, seen)))
+    assert _row(rows, "experts nvfp4").agrees is True
+    assert _row(rows, "experts unquantized (draft)").agrees is agrees
+
+
+def test_the_targets_line_is_not_taken_for_the_drafters() -> None:
+    same = msgspec.structs.replace(TARGET, draft=True)
+    boot = _boot(backends=(BackendSeen("experts", "nvfp4", "MARLIN", 3),))
+    rows = compare_boot(Expectation(backends=(TARGET, same)), boot)
+    assert [row.agrees for row in rows] == [True, None]
+
+
+@pytest.mark.parametrize(
+    ("subject", "oracle", "expected"),
+    [
+        ("experts", "moe/nvfp4", ExpectedBackend("experts", "X", "nvfp4")),
+        ("draft-experts", "moe/nvfp4", ExpectedBackend("experts", "X", "nvfp4", draft=True)),
+        ("draft-attention", "attention/backend", ExpectedBackend("attention", "X", draft=True)),
+        ("attention-kernel", "attention/mla", ExpectedBackend("attention", "X")),
+        ("draft", "dense/nvfp4", ExpectedBackend("linear", "X", "nvfp4", draft=True)),
+        ("shared-expert", "dense/fp8", ExpectedBackend("linear", "X")),
+    ],
+)
+def test_what_a_log_calls_a_pick_hangs_on_the_oracle(
+    subject: str, oracle: str, expected: ExpectedBackend
+) -> None:
+    pick = Prediction(subject, "", oracle, (), "X", How.AUTO, "", Confidence.INFERRED)
+    layer = LayerProof(subject, "", Verdict.PASS, "", (), prediction=pick)
+    assert list(expected_backends((layer, layer))) == [expected]
+
+
+def test_a_backend_passed_over_may_have_been_forced_by_what_the_proof_lacks() -> None:
+    seen = BackendSeen("experts", "fp8", "MARLIN", 2, passed_over=("DEEPGEMM", "TRITON"))
+    wanted = Expectation(backends=(ExpectedBackend("experts", "DEEPGEMM", "fp8"),))
+    (silent,) = compare_boot(wanted, _boot(backends=(seen,)))
+    (told,) = compare_boot(wanted, _boot(backends=(seen,), arguments={"model": "m"}))
+    assert "a flag or variable that was not proven forces MARLIN" in silent.likely
+    assert "a variable that was not proven forces MARLIN" in told.likely
 
 
 def test_flags_are_read_as_the_user_wrote_them() -> None:
