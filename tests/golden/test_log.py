@@ -29,6 +29,30 @@ def test_an_answer_as_text(cli: Cli, golden: Golden) -> None:
     golden("log/answer-starved.txt", run.out)
 
 
+def _answer(content: str, finish: str) -> dict[str, object]:
+    return {"choices": [{"message": {"content": content}, "finish_reason": finish}]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "said"),
+    [
+        ([_answer("a, b, c", "length")], 0, "1 answer read, none broken, but the answer was cut"),
+        ([_answer("hm</think>yes", "stop")], 0, "1 answer read, none broken, but thinking leaks"),
+        ([_answer("yes", "stop")] * 2, 0, "2 answers read, all sound"),
+        ([_answer("a, b", "length"), _answer("!" * 40, "stop")], 1, "the answer is garbage"),
+        ([_answer("a, b", "length"), _answer("", "stop")], 3, "does not tell what is wrong"),
+    ],
+)
+def test_severity_and_verdict_of_answers_agree(
+    answers: list[object], code: int, said: str, cli: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps(answers))
+    run = cli("log", "--response", str(file))
+    assert run.code == code
+    assert said in run.out
+
+
 def test_a_log_as_json_is_one_document(cli: Cli) -> None:
     run = cli("log", str(LOGS / "cpu-0.27.1-ngram.log"), "--json")
     document = json.loads(run.out)

@@ -14,6 +14,7 @@ import msgspec
 from sparkproof.core.errors import FormatError
 
 MAX_BYTES = 16 << 20
+_DETAIL_STATUS = {"Not Found": 404, "Method Not Allowed": 405}
 _CHUNK_LIMIT = 200_000
 
 
@@ -120,6 +121,9 @@ def _from_object(item: dict[str, object], asked: Asked, status: int) -> Iterator
         yield Answer(status=_status_of(item, status), error=_error_text(item), **asked)
     elif isinstance(item.get("choices"), list):
         yield from _from_choices(item["choices"], asked, status)
+    elif item.keys() == {"detail"}:
+        text = _detail_text(item["detail"])
+        yield Answer(status or _DETAIL_STATUS.get(text, 400), error=text, **asked)
 
 
 def _from_choices(choices: object, asked: Asked, status: int) -> Iterator[Answer]:
@@ -176,6 +180,14 @@ def _error_text(item: dict[str, object]) -> str:
         message = error.get("message")
         return message if isinstance(message, str) and message else str(error)
     return str(error) or "error"
+
+
+def _detail_text(detail: object) -> str:
+    """What the web framework says by itself, before vLLM's own handlers see a request."""
+    if isinstance(detail, list):
+        messages = (str(d.get("msg", d)) if isinstance(d, dict) else str(d) for d in detail)
+        return "; ".join(messages) or "error"
+    return str(detail) or "error"
 
 
 def _from_stream(text: str) -> Answer | None:

@@ -17,6 +17,8 @@ _TEMPLATE = re.compile(
 _TOO_LONG = re.compile(
     r"maximum context length|longer than the maximum model length|greater than max_model_len"
 )
+_JSON_START = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
+_NO_ROUTE = frozenset({"Not Found", "Method Not Allowed"})
 _CLIENT_ERROR, _SERVER_ERROR = 400, 500
 
 
@@ -24,26 +26,31 @@ def judge_answer(answer: Answer) -> str:
     """The rule that fits, "" for a sound answer, ``response/unclear`` where none does."""
     if answer.error or answer.status >= _CLIENT_ERROR:
         return _judge_error(answer)
-    content = answer.content or ""
-    if not answer.chat:
-        return "response/garbage" if garbage_words(answer) else ""
     if answer.tool_calls:
         return _judge_calls(answer)
+    content = answer.content or ""
     cut = answer.finish_reason == "length"
-    if answer.asked_tools is not False and find_call(content, cut=cut):
+    if answer.chat and answer.asked_tools is not False and find_call(content, cut=cut):
         return "response/wrong-parser"
     if garbage_words(answer):
         return "response/garbage"
-    if cut and _starved(answer, content):
+    if answer.chat and cut and _starved(answer, content):
         return "response/starved-budget"
-    if leaks_thinking(content):
+    if answer.chat and leaks_thinking(content):
         return "response/think-leak"
-    if not content.strip() and answer.reasoning:
+    cut = cut and not answer.forced
+    if not content.strip():
+        return _judge_empty(answer, cut=cut)
+    if cut and answer.chat and _begins_json(content) and not _is_json(content):
+        return "response/json-cut"
+    return "response/cut-off" if cut else ""
+
+
+def _judge_empty(answer: Answer, *, cut: bool) -> str:
+    if answer.reasoning:
         called = answer.asked_tools is not False and find_call(answer.reasoning)
         return "response/call-in-reasoning" if called else "response/answer-in-reasoning"
-    if not content.strip():
-        return "response/unclear"
-    return "response/cut-off" if cut and not answer.forced else ""
+    return "response/empty-budget" if cut else "response/unclear"
 
 
 def garbage_words(answer: Answer) -> str:
@@ -62,6 +69,10 @@ def _judge_calls(answer: Answer) -> str:
     if answer.finish_reason == "length":
         return "response/call-cut" if broken else ""
     return "response/call-broken" if any(text.strip() for text in broken) else ""
+
+
+def _begins_json(text: str) -> bool:
+    return bool(_JSON_START.match(text))
 
 
 def _is_json(text: str) -> bool:
@@ -88,6 +99,8 @@ def _judge_error(answer: Answer) -> str:
         return "response/template"
     if re.search(r"The model `[^`]*` does not exist", text):
         return "response/unknown-model"
+    if text in _NO_ROUTE:
+        return "response/no-route"
     if 0 < answer.status < _CLIENT_ERROR:
         return "response/hidden-error"
     refused = _CLIENT_ERROR <= answer.status < _SERVER_ERROR

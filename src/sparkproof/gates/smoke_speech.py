@@ -16,7 +16,8 @@ from sparkproof.gates.pages import make_finding
 from sparkproof.gates.smoke_server import failure_words
 from sparkproof.gates.smoke_structured import judge_structured
 
-_OUR_BUDGET = frozenset({"response/cut-off", "response/call-cut"})
+_OUR_BUDGET = frozenset({"response/cut-off", "response/call-cut", "response/json-cut"})
+_EMPTY = frozenset({"response/unclear", "response/empty-budget"})
 """What ends at a budget that is ours is no fault of the server."""
 Judged = tuple[tuple[Criterion, ...], tuple[Finding, ...]]
 _CHAT_WORDS = {
@@ -97,7 +98,7 @@ def _chat(result: SmokeResult, label: str) -> tuple[Criterion, list[Finding]]:
         return Criterion(
             name, Verdict.SKIPPED, "tool calls are not switched on, and not promised"
         ), []
-    if rule and rule != "response/unclear":
+    if rule and rule not in _EMPTY:
         words = "" if exchange.ok else f"{rules()[rule].title}: {failure_words(exchange)}"
         finding = make_finding(rule, words, where=exchange.path, what=_seen(exchange))
         verdict = Verdict.FAIL if finding.severity == "error" else Verdict.PASS

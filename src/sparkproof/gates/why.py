@@ -3,7 +3,7 @@ other: a dead line hides a dead engine, which hides a wrong parser, which hides 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,9 @@ from sparkproof.load.ask import CHAT
 
 AGENT_TOKENS = 10_000
 """What an agent on a reasoning model should allow for (field notes, 2026-07-19)."""
+_CUT_OFF = "response/cut-off"
+_CUT = (_CUT_OFF, "response/call-cut", "response/json-cut")
+_OPEN = ("response/unclear", "response/empty-budget")
 _DIRECT = ("direct/whole", "direct/stream")
 _COLD_FACTOR, _COLD_S = 3.0, 2.0
 _QUEUE_SHARE, _QUEUE_S = 0.5, 1.0
@@ -70,6 +73,7 @@ def find_cause(result: WhyResult) -> Finding | None:
         _unreadable,
         _slow,
         _client,
+        _cut_off,
     )
     return next((found for step in steps if (found := step(result))), None)
 
@@ -216,21 +220,33 @@ def _answer(result: WhyResult) -> Finding | None:
         if (e := result.exchange(label)) and e.ok and not result.answer_rules.get(label)
     ]
     cut = '"finish_reason":"length"' in whole.body.replace(" ", "")
-    if rule == "response/unclear" and cut:
+    if rule in _OPEN and cut:
         return _found("why/empty-budget", whole)
-    if rule == "response/unclear" and cured:
+    if rule in _OPEN and cured:
         return _found("why/thinks-then-fine", whole)
-    if not rule or rule == "response/unclear":
+    if rule in ("", _CUT_OFF, *_OPEN):
         return None
-    message = ""
-    if rule in ("response/cut-off", "response/call-cut"):
-        budget = _budget(whole)
-        larger = "; with a larger budget it comes whole" if "direct/large" in cured else ""
-        message = f"{rules()[rule].title}{budget}{larger}"
+    message = _cut_words(rule, whole, cured) if rule in _CUT else ""
     if rule == "response/starved-budget" and cured:
         how = "a larger budget" if "direct/large" in cured else "thinking switched off"
         message = f"the budget ended inside the think block; with {how} the answer comes"
     return _found(rule, whole, message)
+
+
+def _cut_off(result: WhyResult) -> Finding | None:
+    """Only where nothing else is to be told: most requests are given a budget that ends them."""
+    for exchange in _tried(result, "direct/"):
+        if exchange.label in _DIRECT and result.answer_rules.get(exchange.label) == _CUT_OFF:
+            large = result.exchange("direct/large")
+            whole = large is not None and large.ok and not result.answer_rules.get("direct/large")
+            cured = ["direct/large"] if whole else []
+            return _found(_CUT_OFF, exchange, _cut_words(_CUT_OFF, exchange, cured))
+    return None
+
+
+def _cut_words(rule: str, exchange: Exchange, cured: Sequence[str]) -> str:
+    larger = "; with a larger budget it comes whole" if "direct/large" in cured else ""
+    return f"{rules()[rule].title}{_budget(exchange)}{larger}"
 
 
 def _stream_only(result: WhyResult) -> Finding | None:
@@ -258,7 +274,8 @@ def _unreadable(result: WhyResult) -> Finding | None:
 
 
 def _is_sound(exchange: Exchange, result: WhyResult) -> bool:
-    odd = bool(result.answer_rules.get(exchange.label)) or bool(stream_fault(exchange))
+    rule = result.answer_rules.get(exchange.label, "")
+    odd = rule not in ("", _CUT_OFF) or bool(stream_fault(exchange))
     return exchange.ok and not odd
 
 

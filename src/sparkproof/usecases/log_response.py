@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sparkproof.adapters.log_sources import read_small
 from sparkproof.bootlog.call_markup import find_call, parsers_of
 from sparkproof.bootlog.response import MAX_BYTES, Answer, parse_answers
 from sparkproof.bootlog.response_rules import garbage_words, judge_answer
-from sparkproof.core.finding import Confidence, Evidence, Finding
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.results.log import LogResult
 from sparkproof.core.verdict import Verdict
@@ -31,13 +32,11 @@ def explain_response(path: Path) -> Report[LogResult]:
         for number, answer in enumerate(answers, 1)
         if (rule := judge_answer(answer))
     )
-    causes = [f for f in findings if f.rule != _OPEN_QUESTION]
-    if causes:
-        verdict, summary = Verdict.FAIL, causes[0].message
-    elif findings:
-        verdict, summary = Verdict.INCONCLUSIVE, "the answer does not tell what is wrong"
-    else:
-        verdict, summary = Verdict.PASS, f"{len(answers)} answers read, all sound"
+    causes = sorted(
+        (f for f in findings if f.rule != _OPEN_QUESTION),
+        key=lambda f: f.severity is not Severity.ERROR,
+    )
+    verdict, summary = _judge(len(answers), findings, causes)
     steps = tuple(dict.fromkeys(f"sparkproof explain {f.rule}" for f in causes))[:3]
     return make_report(
         "log",
@@ -47,6 +46,20 @@ def explain_response(path: Path) -> Report[LogResult]:
         findings=findings,
         next_steps=steps,
     )
+
+
+def _judge(
+    total: int, findings: Sequence[Finding], causes: Sequence[Finding]
+) -> tuple[Verdict, str]:
+    """What is broken fails; what is only to be known passes with its warning."""
+    if causes and causes[0].severity is Severity.ERROR:
+        return Verdict.FAIL, causes[0].message
+    if len(causes) < len(findings):
+        return Verdict.INCONCLUSIVE, "the answer does not tell what is wrong"
+    read = f"{total} answer{'s' if total > 1 else ''} read"
+    if causes:
+        return Verdict.PASS, f"{read}, none broken, but {causes[0].message}"
+    return Verdict.PASS, f"{read}, all sound"
 
 
 def _finding(rule: str, answer: Answer, where: str) -> Finding:

@@ -13,6 +13,7 @@ from sparkproof.adapters.log_sources import read_small
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.digest import digest
 from sparkproof.core.errors import FormatError, UnreachableError
+from sparkproof.core.finding import Severity
 from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.observations.server_snapshot import EngineCounts, between
 from sparkproof.core.report import Report
@@ -35,6 +36,7 @@ _KEPT = 1 << 20
 _POLL_S = 0.5
 _HEALTH_S = 10.0
 _OK = 200
+_RAW_LABEL = "direct/raw"
 _LIMIT = 16 << 20
 _MESSAGES, _RESPONSES = "/v1/messages", "/v1/responses"
 _BODIES = frozenset({"messages", "prompt", "input"})
@@ -258,7 +260,7 @@ class WhyRun:
             "skip_special_tokens": False,
         }
         data = msgspec.json.encode(raw)
-        await session.ask(Ask("direct/raw", RAW, data, timeout_s=self._patience_s))
+        await session.ask(Ask(_RAW_LABEL, RAW, data, timeout_s=self._patience_s))
 
     async def _watch(self, session: Session) -> None:
         while True:
@@ -287,7 +289,8 @@ class WhyRun:
     def _rule(self, exchange: Exchange) -> str:
         """The rule that an answer breaks; a budget of our own is no fault."""
         rule = answer_rule(exchange)
-        return "" if rule == "response/cut-off" and not self._given else rule
+        ours = not self._given or exchange.label == _RAW_LABEL
+        return "" if rule == "response/cut-off" and ours else rule
 
 
 def report_why(result: WhyResult) -> Report[WhyResult]:
@@ -298,7 +301,8 @@ def report_why(result: WhyResult) -> Report[WhyResult]:
         cause = make_finding("response/unclear" if odd else "why/nothing-shown")
         verdict, rule = Verdict.INCONCLUSIVE, ""
     else:
-        verdict, rule = Verdict.FAIL, cause.rule
+        broken = cause.severity is Severity.ERROR
+        verdict, rule = Verdict.FAIL if broken else Verdict.PASS, cause.rule
     hint = () if result.given else ("give the agent's own request: --replay request.json",)
     return make_report(
         "why",

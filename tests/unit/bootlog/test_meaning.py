@@ -82,7 +82,7 @@ ANSWERS = {
     "answer-in-reasoning.json": "response/answer-in-reasoning",
     "answer-no-parser.json": "response/no-parser",
     "answer-sound.json": "",
-    "answer-stream.sse": "response/cut-off",
+    "answer-stream.sse": "response/json-cut",
 }
 
 
@@ -106,6 +106,10 @@ MADE = {
     "response/call-in-reasoning": _message(reasoning_content="<tool_call>{}", content=None),
     "response/unclear": _message(content=""),
     "response/template": b'{"error":{"message":"Unexpected reasoning effort max","code":400}}',
+    "response/empty-budget": _message(content="", finish_reason="length"),
+    "response/cut-off": _message(content="The list is", finish_reason="length"),
+    "response/json-cut": _message(content='{"a": [1, 2', finish_reason="length"),
+    "response/no-route": b'{"detail":"Not Found"}',
     "response/bad-request": b'{"error":{"message":"temperature must be >= 0","code":400}}',
     "": _message(content=None, tool_calls=[{"function": {"name": "f"}}]),
 }

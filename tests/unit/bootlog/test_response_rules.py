@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from sparkproof.bootlog.call_markup import find_call, parsers_of
@@ -90,7 +91,29 @@ def test_a_text_that_was_cut_off() -> None:
     text = "The list is 1, 2, 3"
     assert judge_answer(Answer(content=text, finish_reason="length")) == "response/cut-off"
     assert judge_answer(Answer(content=text, finish_reason="stop")) == ""
-    assert judge_answer(Answer(content=text, finish_reason="length", chat=False)) == ""
+    raw = Answer(content=text, finish_reason="length", chat=False)
+    assert judge_answer(raw) == "response/cut-off"
+    assert judge_answer(msgspec.structs.replace(raw, forced=True)) == ""
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[1] says so", "{x} is a set", "[link](a)"])
+def test_what_is_whole_or_no_json_is_no_cut_json(text: str) -> None:
+    cut = Answer(content=text, finish_reason="length")
+    assert judge_answer(cut) == "response/cut-off"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "rule"),
+    [
+        (b'{"detail":"Not Found"}', 404, "response/no-route"),
+        (b'{"detail":"Method Not Allowed"}', 405, "response/no-route"),
+        (b'{"detail":[{"loc":["body"],"msg":"Field required"}]}', 400, "response/bad-request"),
+        (b'{"status":403,"response":{"detail":"Forbidden"}}', 403, "response/bad-request"),
+    ],
+)
+def test_what_the_web_framework_says(body: bytes, status: int, rule: str) -> None:
+    (answer,) = parse_answers(body, "x")
+    assert (answer.status, judge_answer(answer)) == (status, rule)
 
 
 def test_a_model_that_was_forbidden_to_stop_may_run_on() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sparkproof.core.finding import Severity
 from sparkproof.core.observations.exchange import Exchange, StreamReading
 from sparkproof.core.observations.server_snapshot import Window
 from sparkproof.core.report import Report
@@ -62,9 +63,17 @@ def test_a_look_alike(
 ) -> None:
     report = ask(behaviour, replay(**body))
     assert [f.rule for f in report.findings] == [rule]
-    assert report.verdict is Verdict.FAIL
+    broken = report.findings[0].severity is Severity.ERROR
+    assert report.verdict is (Verdict.FAIL if broken else Verdict.PASS)
     assert report.result is not None
     assert report.result.rule == rule
+
+
+def test_a_budget_that_ended_the_answer_hides_nothing_else(replay: Any) -> None:
+    cut = replay(max_tokens=3)
+    report = ask({}, cut)
+    assert (report.verdict, report.findings[0].rule) == (Verdict.PASS, "response/cut-off")
+    assert ask({"queue_s": 8.0}, cut).findings[0].rule == "why/queueing"
 
 
 def test_a_starved_budget_is_shown_by_giving_more(replay: Any) -> None:
