@@ -13,6 +13,7 @@ from typing import Any
 
 from sparkproof.facts import book
 from sparkproof.facts.field_records import known_issues
+from sparkproof.facts.line_rules import line_rules
 
 _RULE = re.compile(r"[a-z][a-z0-9]*/[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 _UNDATED = {"glossary.toml"}
@@ -151,7 +152,7 @@ def test_every_page_belongs_to_a_rule_that_can_fire(repository: Any) -> None:
         for module in repository.modules()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    } | {item.rule for item in line_rules().rules}
     idle = []
     for rule in book.rules():
         family, slug = rule.split("/")

@@ -21,12 +21,14 @@ class Trouble(StrEnum):
     ENDING = "ending-option"
     """Taken, and on its way out."""
     REPEATED = "repeated-option"
-    """Taken; the later one counts."""
+    """Taken; it says the same twice."""
+    OVERRULED = "overruled-flag"
+    """Taken; given again with another value, which counts."""
 
     @property
     def refuses(self) -> bool:
         """Whether the server does not start with it."""
-        return self not in (Trouble.ENDING, Trouble.REPEATED)
+        return self not in (Trouble.ENDING, Trouble.REPEATED, Trouble.OVERRULED)
 
 
 class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

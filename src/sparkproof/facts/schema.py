@@ -46,7 +46,8 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         id: what ``--device`` takes; `aliases` work too.
         capability: key of `facts`, as are ``memory_gb``, ``bandwidth_gb_per_s`` and, where every
-            box with the device has the same, ``cpu_architecture`` as wheels name it.
+            box with the device has the same, ``cpu_architecture`` as wheels name it and
+            ``gpus_per_box``.
     """
 
     id: str

@@ -185,8 +185,11 @@ class _Reader:
 
     def _put(self, option: Option, word: str, value: Any) -> None:
         if option.flag in self._given:
-            message = f"`{option.flag}` is given twice; the later one counts"
-            self._complain(Trouble.REPEATED, option.flag, word, message)
+            same = self._given[option.flag].value == value
+            trouble = Trouble.REPEATED if same else Trouble.OVERRULED
+            counts = _said(option, word, value)
+            message = f"`{option.flag}` is given twice; the later one{counts} counts"
+            self._complain(trouble, option.flag, word, message)
         elif option.deprecated:
             self._complain(Trouble.ENDING, option.flag, word, option.deprecated)
         self._given[option.flag] = Given(option.flag, word, value)
@@ -199,3 +202,11 @@ class _Reader:
         for key, why in strange:
             message = f"`{item.flag}`: `{key}` {why}"
             self._complain(Trouble.FIELD, item.flag, item.spelling, message)
+
+
+def _said(option: Option, word: str, value: Any) -> str:
+    """The value that counts, where it is one of a few words, a switch or a number."""
+    if option.arity == "none":
+        return f", `{word}`,"
+    told = option.choices or option.value in ("int", "float", "size", "length")
+    return f", `{option.flag} {value}`," if told and isinstance(value, str | int | float) else ""

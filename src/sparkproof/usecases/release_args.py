@@ -15,6 +15,7 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.facts.surfaces import life_of, say_life
 from sparkproof.release.serve_line import parse_serve_line
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.line_findings import find_in_parsed
 from sparkproof.usecases.release import find_surface
 
 if TYPE_CHECKING:
@@ -41,16 +42,22 @@ def check_arguments(
     )
     line = parse_serve_line(surface, arguments)
     unread = tuple(item for item in surface.unknowns if item.topic == "release/options")
+    together = () if unread else find_in_parsed(surface, line)
     refused = sum(item.trouble.refuses for item in line.complaints)
-    verdict = Verdict.FAIL if refused else Verdict.INCONCLUSIVE if unread else Verdict.PASS
+    clashes = sum(item.severity is Severity.ERROR for item in together)
+    verdict = (
+        Verdict.FAIL if refused or clashes else Verdict.INCONCLUSIVE if unread else Verdict.PASS
+    )
     said = f"refuses {plural(refused, 'word')}" if refused else "takes them all"
+    if clashes:
+        said = f"{said if refused else 'takes each word'} and ends on {together[0].subject}"
     return make_report(
         "release args",
         line,
         verdict=verdict,
         summary=f"vllm {surface.version} {said}; {plural(len(line.given), 'option')} given",
         subjects=(subject,) if subject else (),
-        findings=tuple(map(_finding, line.complaints)),
+        findings=(*map(_finding, line.complaints), *together),
         unknowns=unread,
     )
 

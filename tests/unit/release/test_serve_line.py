@@ -88,8 +88,10 @@ def test_a_near_spelling_is_offered(surface: ReleaseSurface) -> None:
 
 
 def test_warnings_do_not_refuse(surface: ReleaseSurface) -> None:
-    line = parse(surface, "m --old-way --port 1 --port 2")
-    assert [item.trouble for item in line.complaints] == [Trouble.ENDING, Trouble.REPEATED]
+    line = parse(surface, "m --old-way --port 1 --port 1 --port 2")
+    troubles = [item.trouble for item in line.complaints]
+    assert troubles == [Trouble.ENDING, Trouble.REPEATED, Trouble.OVERRULED]
+    assert "`--port 2`, counts" in line.complaints[-1].message
     assert line.accepted
     assert line.get("--port") == 2
 
