@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
+import pytest
 from tests.contract.ab_arms import CONTROL, arm, outcome, run
 
 from sparkproof.adapters.child import OutputFile, run_bounded
 from sparkproof.adapters.pattern_child import search_all
+from sparkproof.adapters.pip import run_pip
 from sparkproof.adapters.server_process import look_at
+from sparkproof.core.errors import UnreachableError
 from sparkproof.core.results.ab import AbOutcome
 
 
@@ -47,6 +51,28 @@ def test_what_a_server_says_for_hours_is_kept_to_its_end() -> None:
 def test_a_pattern_that_tries_every_way_is_given_up() -> None:
     rows = [(r"\bLima\b", "it is Lima."), (r"(a+)+$", "a" * 60 + "!"), ("x", "y")]
     assert search_all(rows, 600) == [True, None, False]
+
+
+@pytest.mark.parametrize("path", ["", os.pathsep])
+def test_no_module_of_the_current_folder_runs_in_place_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    (tmp_path / "msgspec.py").write_text("raise SystemExit('not ours')")
+    (tmp_path / "pip.py").write_text("raise SystemExit('not ours')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", path + os.environ.get("PYTHONPATH", ""))
+    assert search_all([("x", "x")], 600) == [True]
+    assert run_pip(["--version"], 600).stdout.startswith("pip ")
+
+
+def test_a_search_that_fails_says_what_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "msgspec.py").write_text("raise ImportError('broken here')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(UnreachableError, match="failed: ImportError: broken here") as caught:
+        search_all([("x", "x")], 600)
+    assert "plainer" not in caught.value.hint
 
 
 def test_answers_are_scored_by_patterns(tmp_path: Path) -> None:

@@ -74,3 +74,18 @@ def test_every_package_has_its_layer(repository: Any) -> None:
     packages = {p.parent.name for p in repository.src.glob("*/__init__.py")} - {"testing"}
     layered = set(re.findall(r"sparkproof\.(\w+)", text.split("[tool.importlinter]", 1)[1]))
     assert packages <= layered
+
+
+def test_our_own_interpreter_is_started_in_one_way(repository: Any) -> None:
+    """Any other might run modules of the current folder in place of ours."""
+    starters = {
+        module.name
+        for module in repository.modules()
+        for node in ast.walk(module.tree)
+        if (isinstance(node, ast.Attribute) and node.attr in {"executable", "_base_executable"})
+        or (isinstance(node, ast.Name) and node.id == "executable")
+        or (isinstance(node, ast.Import) and any(a.name == "multiprocessing" for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("multiprocessing"))
+        or (isinstance(node, ast.Name) and node.id == "ProcessPoolExecutor")
+    }
+    assert {Path(name).stem for name in starters} == {"interpreter"}

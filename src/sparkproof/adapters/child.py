@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -43,13 +43,19 @@ class Done(NamedTuple):
 
 
 def run_bounded(
-    argv: Sequence[str], *, limit_bytes: int, timeout_s: float, stdin: IO[bytes] | None = None
+    argv: Sequence[str],
+    *,
+    limit_bytes: int,
+    timeout_s: float,
+    stdin: IO[bytes] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Done:
     """Run a program to its end, or end it where it writes or takes too much.
 
     Args:
         limit_bytes: of its output; of its error stream the end is kept.
         stdin: what it reads; nothing unless given.
+        environment: its variables; ours unless given.
 
     Raises:
         OSError: there is no such program, or it can't be run.
@@ -60,6 +66,7 @@ def run_bounded(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env=environment,
     )
     out, told = Taken(process.stdout, limit_bytes), Taken(process.stderr, _SAID_BYTES)
     end = time.monotonic() + timeout_s

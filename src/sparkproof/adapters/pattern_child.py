@@ -16,8 +16,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from sparkproof.adapters.child import run_bounded
+from sparkproof.adapters.child import Done, run_bounded
+from sparkproof.adapters.interpreter import own_environment, own_python
 from sparkproof.core.errors import UnreachableError
+from sparkproof.core.redaction import redact_text
+from sparkproof.core.text import shorten
 
 SEARCH_S = 1.0
 """Processor time of one search."""
@@ -25,6 +28,8 @@ _LATER_S = 0.05
 _PATIENT = 20
 """Searches that may take all of it; those after them get a little."""
 _LINE_BYTES = 8
+_SAID = 300
+_KEPT = "the answers are kept: --resume latest scores them"
 
 
 class _Row(msgspec.Struct, array_like=True):
@@ -40,19 +45,40 @@ def search_all(rows: Sequence[tuple[str, str]], timeout_s: float) -> list[bool |
     """
     import tempfile  # noqa: PLC0415 - the child needs none of it
 
-    with tempfile.TemporaryFile() as asked:
-        for row in rows:
-            asked.write(msgspec.json.encode(row) + b"\n")
-        asked.seek(0)
-        argv = [sys.executable, "-m", __name__]
-        limit = _LINE_BYTES * (len(rows) + 1)
-        done = run_bounded(argv, limit_bytes=limit, timeout_s=timeout_s, stdin=asked)
-    told = done.out.split()
-    if done.late or done.code or len(told) != len(rows):
-        why = f"took longer than {timeout_s:g} s" if done.late else f"ended with {done.code}"
+    limit = _LINE_BYTES * (len(rows) + 1)
+    try:
+        with tempfile.TemporaryFile() as asked:
+            for row in rows:
+                asked.write(msgspec.json.encode(row) + b"\n")
+            asked.seek(0)
+            done = run_bounded(
+                own_python(["-m", __name__]),
+                limit_bytes=limit,
+                timeout_s=timeout_s,
+                stdin=asked,
+                environment=own_environment(),
+            )
+    except OSError as error:
         raise UnreachableError(
-            f"searching the answers for patterns {why}",
+            f"no process can be started to search the answers: {error.strerror or error}",
+            hint=_KEPT,
+        ) from error
+    return _told(done, len(rows), timeout_s)
+
+
+def _told(done: Done, count: int, timeout_s: float) -> list[bool | None]:
+    if done.late:
+        raise UnreachableError(
+            f"searching the answers for patterns took longer than {timeout_s:g} s",
             hint="the answers are kept: write plainer patterns in --tasks",
+        )
+    told = done.out.split()
+    if done.code or len(told) != count:
+        lines = redact_text(done.last.decode("utf-8", "replace")).split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        why = shorten(said, _SAID) or f"exit {done.code}, {len(told)} of {count} answers"
+        raise UnreachableError(
+            f"the process that searches the answers for patterns failed: {why}", hint=_KEPT
         )
     return [{b"1": True, b"0": False}.get(word) for word in told]
 

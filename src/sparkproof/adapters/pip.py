@@ -1,15 +1,12 @@
 """pip as a subprocess: it alone knows the user's indexes, constraints, proxies and secrets.
 
-Nothing is ever built: only wheels are asked for, without their dependencies, and pip's own
-folder is kept out of the current one (``-P``), so that no file lying there gets run.
+Nothing is ever built: only wheels are asked for, without their dependencies.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from sparkproof.adapters.interpreter import own_environment, own_python
 from sparkproof.adapters.pip_errors import PipResult, explain_failure, last_error
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.refs import redact_url, requirement_parts
@@ -81,7 +79,7 @@ def run_pip(arguments: Sequence[str], timeout_s: float = RESOLVE_TIMEOUT_S) -> P
     """
     with tempfile.TemporaryDirectory(prefix="sparkproof-") as scratch:
         places = {"log": f"{scratch}/log", "report": f"{scratch}/report", "folder": f"{scratch}/t"}
-        command = [sys.executable, "-P", "-c", _BOUNDED, *(_fill(a, places) for a in arguments)]
+        command = own_python(["-c", _BOUNDED, *(_fill(a, places) for a in arguments)])
         try:
             done = subprocess.run(  # noqa: S603 - a fixed program, arguments checked by callers
                 command,
@@ -89,7 +87,7 @@ def run_pip(arguments: Sequence[str], timeout_s: float = RESOLVE_TIMEOUT_S) -> P
                 capture_output=True,
                 timeout=timeout_s,
                 check=False,
-                env={**os.environ, **_ENVIRONMENT},
+                env=own_environment(more=_ENVIRONMENT),
             )
         except subprocess.TimeoutExpired as error:
             raise UnreachableError(
