@@ -13,6 +13,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         linear_backend_per_quant: overrides by kind, e.g. ``nvfp4_w4a4``.
         attention_backend: "" for automatic.
+        block_size: ``--block-size``: tokens of a KV block, 0 where none is stated.
         text_only: ``--language-model-only``: the vision tower is left out.
         speculative: whether a drafter is asked for; `speculative_method` where it is named.
         draft_model: the drafter's own checkpoint ("" for none).
@@ -44,6 +45,7 @@ class SelectionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model_impl: str = "auto"
     trust_remote_code: bool = False
     hf_overrides: str = ""
+    block_size: int = 0
 
     @property
     def attention_backends(self) -> tuple[str, ...]:

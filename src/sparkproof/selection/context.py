@@ -27,11 +27,13 @@ from sparkproof.core.condition import (
 )
 from sparkproof.core.finding import Confidence
 from sparkproof.core.observations.release_surface import Decision, Predicate, ReleaseSurface
+from sparkproof.facts.memory_book import AttentionBackend, attention_backends
 from sparkproof.selection.arithmetic import difference, work_out
 from sparkproof.selection.request import GateAnswers
 from sparkproof.selection.settings import Settings
 from sparkproof.selection.words import say
 
+BLOCK_SIZE = "block_size"
 _PARALLEL = ("moe.moe_parallel_config.use_", "moe.moe_parallel_config.enable_")
 """Ways to spread experts over GPUs, each off unless the caller says otherwise."""
 _OFF = ("", "0", "false", "no", "off", "none")
@@ -61,6 +63,22 @@ class Context:
     gates: GateAnswers
     env: dict[str, str]
     consulted: set[str] = field(default_factory=set)
+
+    def too_odd_blocks(self, backend: str) -> AttentionBackend | None:
+        """The backend, where a stated block can't be cut into those of its kernels."""
+        known = attention_backends().get(backend)
+        size = self.settings.get(BLOCK_SIZE)
+        return known if known and isinstance(size, int) and not known.takes(size) else None
+
+    def with_blocks(self, backend: str) -> Context:
+        """What to ask this backend with: a block that its kernels take is as good as none stated.
+
+        How a backend puts its sizes together is beyond what is read of its class.
+        """
+        known = attention_backends().get(backend)
+        if known is None or self.settings.get(BLOCK_SIZE) is None or self.too_odd_blocks(backend):
+            return self
+        return replace(self, settings={**self.settings, BLOCK_SIZE: None})
 
     def leaf(self, item: Leaf) -> Tri:
         """Answer a gate, variable, setting or class; unread tests stay unknown."""

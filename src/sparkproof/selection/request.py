@@ -28,6 +28,7 @@ class Choices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         linear_backend_per_quant: overrides by kind, e.g. ``nvfp4_w4a4`` (0.30.0 and later).
         attention_backend: "" for automatic.
+        block_size: tokens of a KV block as a flag states them, 0 for none.
         settings: further answers by setting path, for what no flag says.
     """
 
@@ -35,6 +36,7 @@ class Choices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     linear_backend: str = "auto"
     linear_backend_per_quant: dict[str, str] = {}
     attention_backend: str = ""
+    block_size: int = 0
     kv_cache_dtype: str = "auto"
     quantization: str = ""
     env: dict[str, str] = {}

@@ -164,7 +164,7 @@ def _attention(profile: CheckpointProfile, choices: Choices) -> Settings:
     found: Settings = {
         "dtype": f"torch.{profile.activation_dtype}",
         "kv_cache_dtype": kv_cache_dtype(profile, choices),
-        "block_size": None,
+        "block_size": choices.block_size or None,
         "attn_type": "AttentionType.DECODER",
         "use_batch_invariant": choices.env.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"),
         "attention_backend": choices.attention_backend.upper().replace("-", "_"),

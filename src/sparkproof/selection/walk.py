@@ -20,7 +20,7 @@ from sparkproof.core.finding import Evidence
 from sparkproof.core.observations.release_surface import Attempt, Branch, Oracle
 from sparkproof.core.prediction import Outcome, Step
 from sparkproof.facts.gate_questions import find_question, find_setting, split_question
-from sparkproof.selection.context import Context
+from sparkproof.selection.context import BLOCK_SIZE, Context
 
 MAX_BLAMED = 4
 """How many causes a line names."""
@@ -67,7 +67,10 @@ def _groups(attempts: Iterable[Attempt]) -> list[list[Attempt]]:
 
 def _after_the_pick(group: list[Attempt], context: Context) -> Step:
     """What is asked here bears on no pick, so its gates don't count as consulted."""
-    aside = replace(context, consulted=set())
+    odd = _odd_blocks(group, context)
+    if odd is not None:
+        return odd
+    aside = replace(context.with_blocks(group[0].backend), consulted=set())
     refused = all(evaluate(item.accept, aside) is Tri.NO for item in group)
     return _refused(group, aside) if refused else _not_reached(group)
 
@@ -84,6 +87,10 @@ def _not_reached(group: list[Attempt]) -> Step:
 
 
 def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
+    odd = _odd_blocks(group, context)
+    if odd is not None:
+        return odd
+    context = context.with_blocks(group[0].backend)
     answers = [(attempt, evaluate(attempt.accept, context)) for attempt in group]
     taken = next((item for item, answer in answers if answer is Tri.YES), None)
     open_ones = [item for item, answer in answers if answer is Tri.UNKNOWN]
@@ -104,6 +111,26 @@ def _step(group: list[Attempt], context: Context, *, after_open: bool) -> Step:
             evidence=(first.source.evidence("candidate"),),
         )
     return _refused(group, context)
+
+
+def _odd_blocks(group: list[Attempt], context: Context) -> Step | None:
+    """The refusal of a backend whose kernels can't cut the stated block."""
+    first = group[0]
+    backend = context.too_odd_blocks(first.backend)
+    if backend is None:
+        return None
+    sizes = " or ".join(map(str, backend.sizes))
+    stated = context.settings[BLOCK_SIZE]
+    return Step(
+        backend=first.backend,
+        outcome=Outcome.REFUSED,
+        reason=f"block_size not supported ({stated} is no multiple of {sizes})",
+        implementation=first.implementation,
+        evidence=(
+            Evidence(*backend.source.partition(": ")[::2]),
+            first.source.evidence("candidate"),
+        ),
+    )
 
 
 def name_gates(gates: tuple[str, ...]) -> str:
