@@ -50,7 +50,7 @@ CACHED = (
     "q36-tuner", "seed-marlin",
 )  # fmt: skip
 KNOWN = (
-    Known("0.22.0", S, "kv line", HYBRIDS, "tokens are printed as concurrency times length"),
+    Known("0.20.1", S, "kv line", HYBRIDS, "tokens are printed as concurrency times length"),
     Known("0.22.0", B, "VLLM_NVFP4_GEMM_BACKEND", ("seed-marlin",), "marked for removal"),
     Known("0.22.0", B, "VLLM_USE_FLASHINFER_MOE_FP4", ("seed-marlin",), "marked for removal"),
     Known("0.22.0", B, "VLLM_USE_FLASHINFER_MOE_FP16", ("q35-fp8",), "marked for removal"),

@@ -132,8 +132,16 @@ def test_the_page_shows_every_phase_stacked() -> None:
     assert "<script" not in page
 
 
-def test_a_release_between_two_examined_ones_asks_both() -> None:
-    report = ask(kv_gib=7.15, version="0.21.0", argv=GUIDE)
+@pytest.mark.parametrize("version", ["0.20.1", "0.20.2", "0.21.0", "0.22.0"])
+def test_the_line_of_tokens_means_the_same_from_0_20_1_on(version: str) -> None:
+    report = ask(kv_gib=7.15, version=version)
+    assert report.verdict is Verdict.PASS
+    assert "615,552 or 617,494 tokens" in report.summary
+    assert report.unknowns == ()
+
+
+def test_a_build_between_two_examined_releases_asks_both() -> None:
+    report = ask(kv_gib=7.15, version="0.20.1.dev0+g101584af0", argv=GUIDE)
     assert report.verdict is Verdict.INCONCLUSIVE
     assert answer(report).neighbour is not None
     assert "0.20.0 prints" in report.unknowns[-1].why
@@ -180,6 +188,14 @@ def test_a_pool_below_one_request() -> None:
     assert "memory/below-one-request" in fired(report)
     longest = next(f.remedy for f in report.findings if f.rule == "memory/below-one-request")
     assert "--max-model-len" in longest
+
+
+def test_a_length_that_is_advised_is_no_longer_than_the_model_s_own() -> None:
+    report = ask(kv_gib=7.15, argv=("--max-model-len", "4M"))
+    assert report.verdict is Verdict.FAIL
+    remedies = [item.remedy for item in report.findings if item.rule.startswith("memory/below")]
+    assert remedies[0].startswith("--max-model-len 262144 fits")
+    assert "release/beyond-model" in fired(report)
 
 
 def test_the_default_utilization_is_named_for_what_it_is() -> None:
