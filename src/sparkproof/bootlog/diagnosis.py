@@ -133,8 +133,9 @@ def _requests_alone(boot: BootLog) -> bool:
     """
     if boot.outcome not in _LOUD:
         return True
-    fragment = not (boot.whole or boot.version or boot.phases)
-    return fragment and not any(_CONSEQUENCES.search(f"{e.kind}: {e.message}") for e in boot.errors)
+    return boot.fragment and not any(
+        _CONSEQUENCES.search(f"{e.kind}: {e.message}") for e in boot.errors
+    )
 
 
 def _served_after(boot: BootLog, found: list[Hit]) -> bool:

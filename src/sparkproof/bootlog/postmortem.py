@@ -26,6 +26,8 @@ _SIGNALS = {
 _SIGKILL = 137
 _ORDINARY = frozenset({0, 130, 143})
 _PRESSURE = re.compile(r"(?P<kind>some|full) avg10=(?P<ten>[\d.]+) avg60=(?P<sixty>[\d.]+)")
+_MODEL_LABEL = re.compile(r'model_name="([^"]+)"')
+_NAME = re.compile(r"[^\s\[\]'\",]+")
 _OTHERS = "of another time or process"
 _FULL_SUSPECT_PCT = 10.0
 
@@ -103,6 +105,20 @@ def _outcome(boot: BootLog, pieces: DeathPieces) -> Outcome:
     return boot.outcome
 
 
+def served_names(boot: BootLog) -> tuple[str, ...]:
+    """The names that its metrics can bear."""
+    told = boot.argument("served_model_name")
+    told = boot.argument("model") if told in (None, "None") else told
+    return tuple(_NAME.findall(told or ""))
+
+
+def other_server(boot: BootLog, pieces: DeathPieces) -> str:
+    """Whose metrics these are, where they name a model that this server does not serve."""
+    own = served_names(boot)
+    seen = {name for line in pieces.metrics for name in _MODEL_LABEL.findall(line)}
+    return ", ".join(sorted(seen)) if own and not seen.intersection(own) else ""
+
+
 def build_timeline(boot: BootLog | None, pieces: DeathPieces) -> tuple[TimelineEntry, ...]:
     """Each source's events in its own order: engine, container, kernel, metrics, pressure."""
     found: list[TimelineEntry] = []
@@ -115,7 +131,9 @@ def build_timeline(boot: BootLog | None, pieces: DeathPieces) -> tuple[TimelineE
         flag = ", flagged OOMKilled" if pieces.oom_killed else ""
         what = f"exit code {explain_exit(pieces.exit_code)}{flag}"
         found.append(TimelineEntry(pieces.finished, "container", what))
-    found += [TimelineEntry("", "metrics", line) for line in pieces.metrics]
+    other = other_server(boot, pieces) if boot is not None else ""
+    whose = f"of another server ({other}): " if other else ""
+    found += [TimelineEntry("", "metrics", f"{whose}{line}") for line in pieces.metrics]
     found += _pressure(pieces.pressure)
     return tuple(found)
 

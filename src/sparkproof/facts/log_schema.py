@@ -21,7 +21,8 @@ class LogLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         phase: the line marks the entry into this phase.
         event: ``banner``, ``command``, ``engine``, ``ready``, ``failed``, ``dead``,
             ``shutdown``, ``drafter``, ``loaded``, ``refused``, ``traffic``, ``silent``,
-            ``other`` (printed by another engine, which `why` names); "" for none.
+            ``other`` (printed by another engine, which `why` names), ``client`` (by a program
+            that asks a server); "" for none.
         expected: the phase by whose end every such boot has printed it ("" for not expected).
         gpu_only: expected only where the device is a GPU.
         releases: releases in which the wording exists, PEP 440 ("" for all that we read).

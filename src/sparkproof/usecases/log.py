@@ -11,7 +11,14 @@ import msgspec
 from sparkproof.adapters.log_sources import open_log, read_small
 from sparkproof.bootlog.derive import derive
 from sparkproof.bootlog.diagnosis import CONTAINER, KERNEL, diagnose
-from sparkproof.bootlog.postmortem import DeathPieces, build_timeline, own_events, with_pieces
+from sparkproof.bootlog.postmortem import (
+    DeathPieces,
+    build_timeline,
+    other_server,
+    own_events,
+    served_names,
+    with_pieces,
+)
 from sparkproof.bootlog.probes import signature_probes
 from sparkproof.core.errors import FormatError
 from sparkproof.core.finding import Finding
@@ -219,9 +226,18 @@ def explain_death(
         verdict=verdict,
         summary=describe_boot(view),
         findings=(*findings, *judge_claims(boot.version, container)),
-        unknowns=(*reading.unknowns, *unknowns),
+        unknowns=(*reading.unknowns, *unknowns, *_other_metrics(boot, pieces, metrics)),
         next_steps=next_steps(view),
     )
+
+
+def _other_metrics(boot: BootLog, pieces: DeathPieces, file: Path | None) -> list[Unknown]:
+    other = other_server(boot, pieces)
+    if file is None or not other:
+        return []
+    own = ", ".join(served_names(boot))
+    why = f"these metrics are of a server of `{other}`, the log is of one of `{own}`"
+    return [Unknown(file.name, why, "log", hint="save /metrics of the server that died")]
 
 
 def _completed(boot: BootLog, pieces: DeathPieces) -> tuple[BootLog, DeathPieces]:

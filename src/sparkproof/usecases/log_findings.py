@@ -68,6 +68,8 @@ def describe_boot(view: BootView) -> str:
     if diagnosis.troubled:
         kind = diagnosis.kinds[0].title if diagnosis.kinds else "no known signature fits"
         return f"{name} {_what(boot)}: {kind}, the cause can't be told from this log"
+    if boot.outcome is Outcome.UNFINISHED and boot.fragment:
+        return f"{name}: a piece of a log, without an error in it"
     if boot.outcome is Outcome.UNFINISHED:
         return f"{name}: the log ends in phase {boot.reached.value}, without an error"
     trouble = failing(view)
@@ -80,7 +82,7 @@ def describe_boot(view: BootView) -> str:
 def _what(boot: BootLog) -> str:
     if boot.outcome is Outcome.DIED:
         return "died while serving"
-    if boot.outcome is Outcome.FAILED:
+    if boot.outcome is Outcome.FAILED and not boot.fragment:
         return f"failed to start (phase {boot.reached.value})"
     return "shows a failure"
 
@@ -140,12 +142,15 @@ def _conflict(rivals: tuple[Cause, ...]) -> Finding:
 def _no_cause(view: BootView, where: str) -> Finding:
     diagnosis = view.diagnosis
     saw = diagnosis.saw or "no error line"
+    last = f"the last good phase was {diagnosis.last_good}"
+    if view.boot.fragment:
+        last = "how far the boot came is not in it"
     evidence = (Evidence(where, diagnosis.saw[:300], diagnosis.saw_line),) if diagnosis.saw else ()
     return Finding(
         "log/no-cause",
         Severity.WARNING,
         Confidence.SHOWN,
-        f"saw `{saw[:200]}`; the last good phase was {diagnosis.last_good}",
+        f"saw `{saw[:200]}`; {last}",
         evidence=evidence,
         remedy="keep: " + "; ".join(diagnosis.keep),
     )

@@ -7,6 +7,8 @@ from tests.unit.bootlog.conftest import LOGS, DiagnoseText, ReadText, read_file
 
 from sparkproof.bootlog.diagnosis import diagnose
 from sparkproof.facts.book import signatures
+from sparkproof.usecases.log import view_boot
+from sparkproof.usecases.log_findings import describe_boot
 
 BANNER = "(APIServer pid=1) INFO 11-29 20:41:25 [api_utils.py:345]  █ ▀▄▀ █  version 0.26.0\n"
 READY = "(APIServer pid=1) INFO:     Application startup complete.\n"
@@ -139,3 +141,26 @@ def test_a_phase_without_a_stamp_has_the_one_before_it(read_text: ReadText) -> N
     phases = {p.phase.value: p for p in read_text(BANNER + stamped + READY).boots[-1].phases}
     assert (phases["start"].since_start_s, phases["ready"].since_start_s) == (0.0, 60.0)
     assert phases["ready"].at == "11-29 20:42:25"
+
+
+def test_a_pinned_pool_is_not_blamed_on_weights(diagnose_text: DiagnoseText) -> None:
+    small = (
+        f"{ENGINE}ValueError: To serve at least one request with the model's max seq len (40960), "
+        "(2.5 GiB KV cache is needed, which is larger than the available KV cache memory (1 GiB)\n"
+    )
+    pin = f"{ARGUMENTS}{{'kv_cache_memory_bytes': 1073741824}}\n"
+    pinned, sized = diagnose_text(f"{BANNER}{pin}{small}"), diagnose_text(f"{BANNER}{small}")
+    assert pinned.cause is not None
+    assert pinned.cause.signature == "memory/kv-pin-below-one-sequence"
+    assert pinned.rivals == ()
+    assert not any("utilization" in item for item in pinned.cause.remedy)
+    assert sized.cause is not None
+    assert sized.cause.signature == "memory/kv-below-one-sequence"
+
+
+@pytest.mark.parametrize("before", ["", BANNER])
+def test_a_piece_does_not_tell_how_far_the_server_came(before: str, read_text: ReadText) -> None:
+    text = "AssertionError: Workspace is locked but allocation from 'x.py:run' requires 12 MB\n"
+    said = describe_boot(view_boot(read_text(before + text).boots[-1], "log"))
+    assert ("failed to start" in said) is bool(before)
+    assert "a kernel's scratch was sized at warm-up" in said

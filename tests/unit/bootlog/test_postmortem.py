@@ -11,6 +11,7 @@ from sparkproof.bootlog.postmortem import (
     DeathPieces,
     build_timeline,
     explain_exit,
+    other_server,
     own_events,
     with_pieces,
 )
@@ -172,3 +173,24 @@ def test_moments(first: str, second: str, seconds: float) -> None:
 )
 def test_no_moment(text: str) -> None:
     assert parse_moment(text) is None
+
+
+@pytest.mark.parametrize(
+    ("argument", "label", "other"),
+    [
+        ("{'served_model_name': ['m', 'alias']}", "m", ""),
+        ("{'served_model_name': ['m', 'alias']}", "tiny", "tiny"),
+        ("{'model': '/models/x'}", "/models/x", ""),
+        ("{'port': 8000}", "tiny", ""),
+    ],
+)
+def test_metrics_of_another_server_are_told(
+    argument: str, label: str, other: str, read_text: ReadText
+) -> None:
+    told = f"(APIServer pid=1) INFO 11-29 20:41:26 [u.py:1] non-default args: {argument}\n"
+    boot = read_text(START + told).boots[-1]
+    line = f'vllm:num_requests_running{{engine="0",model_name="{label}"}} 1.0'
+    pieces = DeathPieces(metrics=(line,))
+    assert other_server(boot, pieces) == other
+    (entry,) = (e for e in build_timeline(boot, pieces) if e.source == "metrics")
+    assert entry.what.startswith("of another server (tiny): ") is bool(other)

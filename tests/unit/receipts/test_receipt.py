@@ -147,3 +147,20 @@ def test_a_receipt_without_canonical_form_counts_as_edited() -> None:
     assert [p.trouble for p in verify_one(odd, "x")] == [Trouble.EDITED]
     with pytest.raises(FormatError, match="out of range"):
         parse_receipt(msgspec.json.encode(odd), "x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (
+            ("backend", "model_id", "num_prompts", "duration", "completed", "mean_ttft_ms"),
+            "a result of vllm bench, not a receipt",
+        ),
+        (("schema", "verdict", "summary"), "a report, not a receipt"),
+        (("a", "b"), "no receipt"),
+    ],
+)
+def test_what_holds_figures_and_is_no_receipt(fields: tuple[str, ...], told: str) -> None:
+    data = msgspec.json.encode(dict.fromkeys(fields, 1))
+    with pytest.raises(FormatError, match=told):
+        parse_receipt(data, "x.json")

@@ -76,3 +76,16 @@ def test_another_engines_log_gets_no_advice(item: LogLine) -> None:
             read_boots(Text(f"{example}\n{failed}"))
         beside = "(APIServer pid=1) INFO 11-29 20:41:25 [api_server.py:1] started\n"
         assert read_boots(Text(f"{beside}{example}\n{failed}")).boots
+
+
+CLIENTS = [line for line in log_lines() if line.event == "client"]
+
+
+@pytest.mark.parametrize("item", CLIENTS, ids=lambda item: item.id)
+def test_what_asks_a_server_prints_no_log(item: LogLine) -> None:
+    sampling = "INFO 11-29 20:43:14 [utils.py:90] Sampling input_len from [512, 512]\n"
+    for example in item.examples:
+        with pytest.raises(FormatError, match=f"this is what {item.why} prints"):
+            read_boots(Text(f"{sampling}{example}\n"))
+        beside = "(APIServer pid=1) INFO:     Application startup complete.\n"
+        assert read_boots(Text(f"{beside}{sampling}{example}\n")).boots

@@ -283,6 +283,11 @@ class BootLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     @property
+    def fragment(self) -> bool:
+        """A piece in which nothing tells how far the server came."""
+        return not (self.whole or self.version or self.phases)
+
+    @property
     def fact_count(self) -> int:
         """How many facts this boot yields: values, choices, features, phases, arguments."""
         return (

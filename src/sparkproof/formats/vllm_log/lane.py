@@ -91,6 +91,11 @@ class Lane:
         """Another engine whose lines these are ("" for none)."""
         return next((boot.other for boot in (*self._ended, self._current) if boot.other), "")
 
+    @property
+    def client(self) -> str:
+        """A program that asks a server and prints here ("" for none)."""
+        return next((boot.client for boot in (*self._ended, self._current) if boot.client), "")
+
     def boots(self) -> tuple[BootLog, ...]:
         """The last boots as they stand, oldest first."""
         return tuple(boot.finish() for boot in (*self._ended, self._current))

@@ -43,6 +43,7 @@ class OpenBoot:
         self.line = first_line
         self.version = ""
         self.other = ""
+        self.client = ""
         """The engine that prints such lines, where it is not vLLM."""
         self.stamped = b""
         """The last line that bears vLLM's header."""
@@ -194,6 +195,8 @@ class OpenBoot:
             boot.traffic.begin()
         elif event == "other":
             self.other = wording.why
+        elif event == "client":
+            self.client = wording.why
         elif event == "silent":
             boot.traffic.silent(number)
         elif event == "shutdown":

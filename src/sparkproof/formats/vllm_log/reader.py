@@ -114,6 +114,7 @@ class LogReader:
         headed = sum(lane.headed for lane in lanes)
         if not headed:
             self._refuse_foreign(lanes, boots)
+        self._refuse_client(lanes, boots)
         return LogReading(
             where=self._where,
             boots=boots,
@@ -140,6 +141,14 @@ class LogReader:
             raise _refusal("this is a document with headings, not a log", self._where)
         if not any(boot.fact_count or boot.hits for boot in boots):
             raise nothing_known(self._where)
+
+    def _refuse_client(self, lanes: list[Lane], boots: tuple[BootLog, ...]) -> None:
+        """Refuse what a program prints that asks a server, unless a server is in it too."""
+        client = next((lane.client for lane in lanes if lane.client), "")
+        if client and not any(boot.fact_count or boot.errors or boot.hits for boot in boots):
+            hint = "give the log of the server that it asks"
+            why = f"this is what {client} prints, not a server's log"
+            raise FormatError(why, where=self._where, hint=hint)
 
     def _unknowns(self) -> tuple[Unknown, ...]:
         if not self._cutter.cut:
