@@ -12,7 +12,7 @@ import msgspec
 from sparkproof.adapters.files import is_there
 from sparkproof.adapters.log_sources import inspect_container, read_small
 from sparkproof.core.deployment import MAX_ARGS, Deployment
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.recipe.docker_inspect import MAX_BYTES as MAX_INSPECT_BYTES
 from sparkproof.recipe.docker_inspect import deployment_of, parse_docker_inspect
 from sparkproof.recipe.launch_script import MAX_BYTES as MAX_SCRIPT_BYTES
@@ -27,6 +27,7 @@ from sparkproof.recipe.other_forms import refuse_form
 from sparkproof.usecases.fit_inputs import read_deployment
 
 _CONFIG = "config.json"
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VARIABLE = re.compile(r"[A-Z][A-Z_]{0,60}")
 
 
@@ -39,6 +40,8 @@ def gather_deployment(
     vllm_args: Sequence[str] = (),
     env: Sequence[str] = (),
     box: Mapping[str, Any] | None = None,
+    weights_gib: float | None = None,
+    packages: Sequence[str] = (),
 ) -> Deployment:
     """What the command line describes.
 
@@ -48,6 +51,8 @@ def gather_deployment(
         vllm_args: in place of the TOML's `args` where there are some.
         env: ``NAME=VALUE`` pairs, on top of the TOML's.
         box: fields of `Box`; None leaves what the TOML says.
+        weights_gib: None leaves what the TOML says.
+        packages: ``NAME=VERSION`` pairs beside vLLM, on top of the TOML's.
 
     Raises:
         UsageError, UnreachableError, FormatError: as they say.
@@ -62,7 +67,11 @@ def gather_deployment(
         changes["device"] = device
     if vllm_args:
         changes["args"] = tuple(vllm_args)
+    if weights_gib is not None:
+        changes["weights_gib"] = weights_gib
     stated = {name: value for name, value in (box or {}).items() if value is not None}
+    if packages:
+        stated["packages"] = {**base.box.packages, **package_versions(packages)}
     if stated:
         changes["box"] = msgspec.structs.replace(base.box, **stated)
     deployment = msgspec.structs.replace(base, **changes)
@@ -99,6 +108,22 @@ def _from_json(path: Path, reference: str) -> Deployment:
     return parse_saved_json(data, reference)
 
 
+def refuse_elsewhere(described: Deployment, reference: str) -> None:
+    """Refuse what a container or script names by a path that this machine does not have.
+
+    Raises:
+        UnreachableError: so it is; the way out is in it.
+    """
+    place = described.checkpoint
+    if reference.endswith(".toml") or place == reference or not place.startswith(("/", ".", "~")):
+        return
+    if not is_there(Path(place).expanduser()):
+        raise UnreachableError(
+            f"no checkpoint at `{place[:200]}`, where {reference[:200]} has it",
+            hint="name it as it lies here: `sparkproof prove ... --checkpoint PATH`",
+        )
+
+
 def _check_words(words: Sequence[str]) -> None:
     if len(words) > MAX_ARGS:
         raise UsageError(
@@ -116,6 +141,23 @@ def _own_toml(reference: str) -> str:
     """Of a folder that is no checkpoint and holds a deployment, that deployment."""
     toml, config = (Path(reference) / name for name in ("deployment.toml", "config.json"))
     return str(toml) if is_there(toml) and not is_there(config) else reference
+
+
+def package_versions(pairs: Sequence[str]) -> dict[str, str]:
+    """``NAME=VERSION`` or ``NAME==VERSION``, as the command line has them.
+
+    Raises:
+        UsageError: one is neither.
+    """
+    found = {}
+    for pair in pairs:
+        name, equals, version = pair.partition("=")
+        if not equals or not _PACKAGE.fullmatch(name) or not version.strip("="):
+            raise UsageError(
+                f"`{pair[:80]}` is no NAME=VERSION", hint="e.g. --package flashinfer-cubin=0.6.15"
+            )
+        found[name.lower().replace("_", "-").replace(".", "-")] = version.removeprefix("=")
+    return found
 
 
 def _variables(pairs: Sequence[str]) -> dict[str, str]:

@@ -87,6 +87,9 @@ def receipt_options(function: F) -> F:
     return written(folder(function))
 
 
+package_option = click.option(
+    "--package", "packages", multiple=True, metavar="NAME=VERSION", help="Installed beside vLLM."
+)
 model_option = click.option(
     "--model", default="", help="Served name to use; default: the first listed."
 )

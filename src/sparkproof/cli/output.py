@@ -15,7 +15,7 @@ import msgspec
 
 from sparkproof import __version__
 from sparkproof.adapters.clock import SystemClock, timestamp
-from sparkproof.core.errors import ExitCode, UnreachableError
+from sparkproof.core.errors import ExitCode, UnreachableError, UsageError
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.report import ErrorInfo, Report, schema_name
 from sparkproof.core.text import encodable, map_text, shorten, visible
@@ -171,6 +171,42 @@ def write_page(path: Path, page: str) -> None:
 
     write_file(path, page)
     write_lines([line(f"page written to {path}")], to_stderr=True)
+
+
+def refuse_target(path: Path | None, *, force: bool) -> None:
+    """Before a long run: make sure that a file of the user's can be written, and is not there yet.
+
+    Args:
+        path: None for no file.
+
+    Raises:
+        UsageError: it is there, and nobody said that it may go.
+        UnreachableError: it can't be written.
+    """
+    from sparkproof.adapters.files import is_there, refuse_unwritable  # noqa: PLC0415
+
+    if path is None:
+        return
+    if is_there(path) and not force:
+        raise UsageError(f"{path} is there already", hint="--force overwrites it")
+    refuse_unwritable(path)
+
+
+def write_text_file(path: Path | None, text: str) -> None:
+    """Write a file that was asked for, and say where on stderr.
+
+    Args:
+        path: None for no file.
+
+    Raises:
+        UnreachableError: it can't be written.
+    """
+    from sparkproof.adapters.files import write_file  # noqa: PLC0415
+
+    if path is None or not text:
+        return
+    write_file(path, text)
+    write_lines([line(f"saved as {path}")], to_stderr=True)
 
 
 def write_error(command: str, code: str, message: str, hint: str, *, as_json: bool) -> None:

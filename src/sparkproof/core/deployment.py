@@ -45,6 +45,7 @@ class Deployment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         args: what follows ``vllm serve MODEL``, verbatim.
         env: environment variables of the server process.
         control: name of the deployment that an A/B gate compares with.
+        weights_gib: of the checkpoint as a boot log prints them, GiB; None to take its shards'.
     """
 
     checkpoint: str
@@ -58,3 +59,4 @@ class Deployment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     served_names: tuple[str, ...] = ()
     server_url: str = ""
     control: str = ""
+    weights_gib: float | None = None

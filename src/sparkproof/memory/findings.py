@@ -240,7 +240,7 @@ def _discrete_utilization(case: Situation) -> Iterator[Finding]:
             f"a utilization of {case.utilization:g} ({stated}) is meant for a card with its own"
             " memory; here it is a share of what the system lives on"
         ),
-        remedy="size it from the requests: see the solved value below",
+        remedy="size it from the requests: `sparkproof fit` solves for the least that holds them",
     )
 
 

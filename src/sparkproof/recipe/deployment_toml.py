@@ -65,6 +65,7 @@ def _check_values(deployment: Deployment, where: str) -> None:
         raise FormatError(message, where=where, hint=_HINT)
     box = deployment.box
     numbers = {
+        "weights_gib": deployment.weights_gib,
         "box.total_memory_gib": box.total_memory_gib,
         "box.reserve_gib": box.reserve_gib,
         **{f"box.co_tenants.{name}": value for name, value in box.co_tenants.items()},

@@ -12,7 +12,10 @@ from sparkproof.core.deployment import Box, Deployment
 
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _COMMENT_COLUMNS = 90
-_ORDER = ("name", "checkpoint", "artifact", "device", "served_names", "server_url", "control")
+_ORDER = (
+    *("name", "checkpoint", "weights_gib", "artifact", "device"),
+    *("served_names", "server_url", "control"),
+)
 
 
 def write_deployment(deployment: Deployment, reasons: Mapping[str, str] | None = None) -> str:

@@ -218,7 +218,8 @@ def _situation(
     return Situation(
         args=case.args,
         utilization=shape.settings.utilization,
-        sized_by_share=case.request.kv_gib is None and not case.args.kv_bytes,
+        sized_by_share=(case.request.kv_gib is None or case.request.trial)
+        and not case.args.kv_bytes,
         plan=plan,
         longest=shape.longest(plan.pool_bytes, plan.max_model_len),
         unified=case.unified and case.device.capability != CPU,

@@ -247,6 +247,7 @@ def request_of(deployment: Deployment, surface: ReleaseSurface) -> FitRequest:
         surface=surface,
         argv=deployment.args,
         device=deployment.device,
+        weights_gib=deployment.weights_gib,
         total_gib=deployment.box.total_memory_gib,
         reserve_gib=deployment.box.reserve_gib,
         tenants=deployment.box.co_tenants,
@@ -279,6 +280,7 @@ def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitReque
     own: dict[str, Any] = {
         "artifact": deployment.artifact,
         "device": deployment.device,
+        "weights_gib": deployment.weights_gib,
         "total_gib": box.total_memory_gib,
         "reserve_gib": box.reserve_gib,
         "tenants": box.co_tenants,

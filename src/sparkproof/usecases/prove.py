@@ -42,13 +42,14 @@ from sparkproof.usecases.prove_arguments import (
 from sparkproof.usecases.prove_branch import Look
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_log import with_log
-from sparkproof.usecases.prove_memory import find_fit
+from sparkproof.usecases.prove_memory import Fitted, find_fit
 from sparkproof.usecases.prove_summary import criteria_of, passes_with, summarize
 from sparkproof.usecases.prove_surroundings import (
     find_ignored_variables,
     find_moving_tag,
     find_sampler,
     find_unread_release,
+    sampler_condition,
 )
 from sparkproof.usecases.reported import find_reports, reported_criterion
 from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_criteria
@@ -164,6 +165,8 @@ def _report(
     verdict = fold(item.verdict for item in criteria)
     unbuilt = seen.code is not None and any(u.why == UNBUILT for u in seen.code.unknowns)
     alternatives = () if refused or unbuilt else find_alternatives(look, deployment, arguments)
+    kernels = f"{subjects[0].title} {UNBUILT}" if unbuilt else summarize(branches)
+    caveats = _caveats(deployment, look, fitted, verdict)
     return make_report(
         "prove",
         ProofResult(
@@ -178,7 +181,7 @@ def _report(
             memory=fitted.memory,
         ),
         verdict=verdict,
-        summary=_summary(refused, branches, fitted.refusal, unbuilt, subjects[0]),
+        summary=_summary(refused, fitted.refusal, kernels, caveats),
         subjects=subjects,
         criteria=criteria,
         findings=findings,
@@ -207,20 +210,29 @@ def _surroundings(
 
 def _summary(
     refused: tuple[Finding, ...],
-    branches: tuple[Branch, ...],
     unfit: Finding | None,
-    unbuilt: bool,
-    artifact: Subject,
+    kernels: str,
+    caveats: tuple[str, ...],
 ) -> str:
+    """One line: what keeps it from running, else the kernels and what a pass does not cover."""
     if refused:
         return refused[0].message
-    kernels = f"{artifact.title} {UNBUILT}" if unbuilt else summarize(branches)
     if unfit is None:
-        return kernels
+        return " | ".join((kernels, *caveats))
     if unfit.rule == FLAG_REFUSED:
         return f"{unfit.message} | {kernels}"
     where = f"{unfit.subject}: " if unfit.subject else ""
     return f"it does not fit: {where}{unfit.message} | {kernels}"
+
+
+def _caveats(
+    deployment: Deployment, look: Look, fitted: Fitted, verdict: Verdict
+) -> tuple[str, ...]:
+    """What whoever reads the headline alone must not miss beside a pass."""
+    if verdict is not Verdict.PASS:
+        return ()
+    found = (sampler_condition(deployment.box, look), fitted.caveat)
+    return tuple(filter(None, found))
 
 
 def _redacted(deployment: Deployment) -> Deployment:

@@ -44,7 +44,7 @@ _OF_FLAGS = frozenset(
     )
 )
 """Rules that say the same whatever the pool is."""
-_HINT = "name the folder with its shards, or ask `sparkproof fit CHECKPOINT --weights-gib GIB`"
+_HINT = "give --weights-gib GIB as a boot log prints it, or name the folder with its shards"
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -52,6 +52,7 @@ class Fitted(msgspec.Struct, frozen=True):
 
     Attributes:
         sequences: that the scheduler admits, 0 where that can't be told.
+        wanted: the option that lets it be planned ("" where none would do).
     """
 
     memory: Memory
@@ -59,6 +60,14 @@ class Fitted(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
     sequences: int = 0
+    wanted: str = ""
+
+    @property
+    def caveat(self) -> str:
+        """What a headline has to say where the memory is not planned; "" where it is."""
+        if self.criterion.verdict is not Verdict.SKIPPED:
+            return ""
+        return "memory not planned" + (f": give {self.wanted}" if self.wanted else ", see `fit`")
 
     @property
     def refusal(self) -> Finding | None:
@@ -131,7 +140,7 @@ def _refused(error: RefusedFlagError) -> Fitted:
 def _of_flags(request: FitRequest, files: CheckpointFiles, why: UsageError) -> Fitted:
     """Without a size for the pool: what the flags alone give away."""
     try:
-        report = fit(msgspec.structs.replace(request, kv_gib=_TRIAL_GIB), files)
+        report = fit(msgspec.structs.replace(request, kv_gib=_TRIAL_GIB, trial=True), files)
     except SparkproofError:
         return _unplanned(why)
     kept = tuple(item for item in report.findings if item.rule in _OF_FLAGS)
@@ -147,6 +156,7 @@ def _of_flags(request: FitRequest, files: CheckpointFiles, why: UsageError) -> F
         findings=kept,
         unknowns=(*fitted.unknowns, *items),
         sequences=_sequences(report),
+        wanted="--weights-gib" if request.weights_gib is None else "",
     )
 
 

@@ -12,12 +12,12 @@ from sparkproof.core.prediction import Prediction
 from sparkproof.core.refs import RefKind, parse_ref
 from sparkproof.core.results.proof import Branch
 from sparkproof.core.subject import Subject
-from sparkproof.devicecode.delivery import JIT_CACHE
 from sparkproof.facts.backend import backends
 from sparkproof.facts.releases import holds
 from sparkproof.facts.sampler import sampler
 from sparkproof.image.track import is_moving
 from sparkproof.usecases.prove_branch import TOOLS, Look
+from sparkproof.usecases.sampler_route import builds_sampler
 
 _PIN = "pin "
 """Before the digest among the notes of an image's subject."""
@@ -80,9 +80,7 @@ def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
     used = sampler()
     missing = [tool for tool in TOOLS if getattr(box, tool) is False]
     unstated = [tool for tool in TOOLS if getattr(box, tool) is None]
-    absent_at_all = box.packages_complete and used.provider not in box.packages
-    spared = JIT_CACHE in box.packages or absent_at_all
-    if spared or not (missing or unstated) or not used.used(look.surface.version, look.env):
+    if not (missing or unstated) or not builds_sampler(box, look):
         return ()
     absent = f"the box has no {' and no '.join(missing)}" if missing else ""
     asked = f"{' and '.join(unstated)} may be missing" if unstated and not missing else ""
@@ -98,6 +96,15 @@ def find_sampler(box: Box, look: Look) -> tuple[Finding, ...]:
             remedy=f"set {used.variable}=0, or put nvcc and ninja into the image",
         ),
     )
+
+
+def sampler_condition(box: Box, look: Look) -> str:
+    """What the headline must say beside kernels that pass; "" where the sampler is no trouble."""
+    if all(getattr(box, tool) for tool in TOOLS) or not builds_sampler(box, look):
+        return ""
+    stated = any(getattr(box, tool) is False for tool in TOOLS)
+    where = "" if stated else f"without {' and '.join(TOOLS)} "
+    return f"{where}only with {sampler().variable}=0: nothing else stands in for the sampler"
 
 
 def find_unread_release(branches: Sequence[Branch], release: str) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 import msgspec
 
@@ -12,6 +13,7 @@ from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.ports import Progress
+from sparkproof.core.refs import redact_url
 from sparkproof.core.report import Report
 from sparkproof.core.results.proof import Branch
 from sparkproof.core.results.suggest import SuggestedLine, SuggestResult, Tried
@@ -50,6 +52,7 @@ class Wanted(msgspec.Struct, frozen=True):
         beside: deployments that share the box.
         context, sequences: 0 for the purpose's own.
         weights_gib: as a log prints them; None to take the shards'.
+        output: where the caller saves the deployment ("" for nowhere), for what to type next.
     """
 
     checkpoint: str
@@ -61,6 +64,7 @@ class Wanted(msgspec.Struct, frozen=True):
     context: int = 0
     sequences: int = 0
     weights_gib: float | None = None
+    output: str = ""
 
 
 class _Candidate(msgspec.Struct, frozen=True):
@@ -194,6 +198,7 @@ def _prove(
             args=arguments_of(lines),
             env=dict(wishes.variables),
             box=side.seen.box_of(wanted.box),
+            weights_gib=wanted.weights_gib,
         )
         return lines, deployment
 
@@ -272,7 +277,7 @@ def _report(
         criteria=(Criterion("suggest/proof", best.verdict, _why(best)),),
         findings=_findings(wanted, purpose, checkpoint, best, delivery=delivery),
         unknowns=_unknowns(checkpoint, side),
-        next_steps=_next_steps(side, verdict, delivery=delivery),
+        next_steps=_next_steps(wanted, side, verdict, delivery=delivery),
     )
 
 
@@ -342,10 +347,14 @@ def _unknowns(checkpoint: ReadCheckpoint, side: Side) -> tuple[Unknown, ...]:
     return (*checkpoint.profile.unknowns, *side.seen.surface.unknowns, *unread)
 
 
-def _next_steps(side: Side, verdict: Verdict, *, delivery: bool) -> tuple[str, ...]:
+def _next_steps(wanted: Wanted, side: Side, verdict: Verdict, *, delivery: bool) -> tuple[str, ...]:
     if not delivery:
-        again = f"sparkproof suggest CHECKPOINT --artifact vllm=={side.version}"
+        again = f"sparkproof suggest {quote(wanted.checkpoint)} --artifact vllm=={side.version}"
         return (f"{again}  # looks at the device code as well",)
     if verdict is Verdict.PASS:
-        return ("sparkproof prove FILE  # once it is saved, for the receipt; then smoke and soak",)
-    return ("sparkproof select CHECKPOINT --artifact REF  # shows every candidate and its reason",)
+        then = "for the receipt; then smoke and soak"
+        if wanted.output:
+            return (f"sparkproof prove {quote(wanted.output)}  # {then}",)
+        return (f"the same with -o deployment.toml, then prove deployment.toml  # {then}",)
+    chosen = f"{quote(wanted.checkpoint)} --artifact {quote(redact_url(wanted.artifact))}"
+    return (f"sparkproof select {chosen}  # shows every candidate and its reason",)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sparkproof.recipe.deployment_toml import parse_deployment
+
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "tests" / "data" / "upgrade"
 Cli = Callable[..., tuple[int, str, str]]
@@ -81,6 +83,30 @@ def test_suggest(cli: Cli, golden: Golden, name: str, code: int, words: tuple[st
     )
     golden(f"{name}.txt", out + err)
     assert ended == code
+
+
+def test_a_suggestion_is_saved_once_and_proves_as_it_stands(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "new" / "agent.toml"
+    asked = ("suggest", "checkpoints/q36-nvfp4.json", "--artifact", "0.33.0", "-o", str(place))
+    code, _, err = cli(*asked, "--nvcc", "--ninja", "--package", "flashinfer-cubin=0.6.15")
+    assert (code, err) == (3, f"saved as {place}\n")
+    saved = parse_deployment(place.read_bytes(), "agent.toml")
+    assert saved.box.packages == {"flashinfer-cubin": "0.6.15"}
+    place.write_text("mine")
+    code, out, err = cli(*asked)
+    assert (code, out) == (2, "")
+    assert "--force" in err
+    assert place.read_text() == "mine"
+    assert cli(*asked, "--force")[0] == 3
+    assert parse_deployment(place.read_bytes(), "agent.toml").args == saved.args
+
+
+@pytest.mark.parametrize("pair", ["flashinfer-cubin", "=1", "a=", "a b=1"])
+def test_a_package_without_a_version_is_refused(cli: Cli, pair: str) -> None:
+    line = ("select", "checkpoints/q36-nvfp4.json", "--vllm", "0.33.0", "--package", pair)
+    code, out, err = cli(*line)
+    assert (code, out) == (2, "")
+    assert "NAME=VERSION" in err
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ DEPLOYMENTS = st.builds(
     env=st.dictionaries(TEXT, TEXT, max_size=3),
     served_names=st.lists(TEXT, max_size=2).map(tuple),
     box=BOXES,
+    weights_gib=st.none() | st.floats(0, 1e3),
 )
 
 

@@ -76,11 +76,22 @@ def test_a_share_that_starves_the_host_fails_and_less_of_it_passes() -> None:
 def test_without_weights_nothing_is_decided_and_flags_still_tell() -> None:
     silent = asked(*LENGTH, *TEXT)
     assert silent.criterion.verdict is Verdict.SKIPPED
-    assert silent.findings == ()
+    assert rules(silent) == {"memory/discrete-utilization"}, "the default is no better than 0.95"
     assert silent.memory.notes
-    assert rules(asked(*LENGTH, *TEXT, "--gpu-memory-utilization", "0.95")) == {
-        "memory/discrete-utilization"
-    }
+    assert silent.caveat == "memory not planned: give --weights-gib"
+    assert rules(asked(*LENGTH, *TEXT, "--gpu-memory-utilization", "0.95")) == rules(silent)
+    modest = asked(*LENGTH, *TEXT, "--gpu-memory-utilization", "0.6")
+    assert (modest.findings, modest.caveat) == ((), silent.caveat)
+
+
+def test_weights_that_the_deployment_states_are_planned_with() -> None:
+    surface, args = load_surface("0.33.0"), (*LENGTH, *SHARE)
+    stated = msgspec.structs.replace(deployment(*args), weights_gib=22.0)
+    fitted = find_fit(stated, checkpoint(), surface, selection_args(surface, args))
+    assert fitted.criterion.verdict is Verdict.PASS
+    assert fitted.caveat == ""
+    assert fitted.memory.plan is not None
+    assert fitted.memory.plan.memory is not None
 
 
 @pytest.mark.parametrize(

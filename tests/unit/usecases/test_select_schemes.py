@@ -112,7 +112,7 @@ def test_a_question_to_the_network_comes_with_both_ways_out(tmp_path: Path) -> N
     deployment = Deployment(checkpoint=str(written(tmp_path, GPT_OSS)), box=box, name="x")
     found = select([deployment], vllm="0.33.0", offline=True).findings
     (told,) = [item.remedy for item in found if "has_nvidia_artifactory" in item.message]
-    assert "flashinfer-cubin under [box.packages]" in told
+    assert "--package flashinfer-cubin=VERSION" in told
     assert "--attention-backend TRITON_ATTN" in told
 
 

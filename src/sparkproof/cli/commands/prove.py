@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkproof.cli.after_dashes import SplitCommand, after_dashes
-from sparkproof.cli.options import offline_option, output_options, page_path
+from sparkproof.cli.options import Gib, offline_option, output_options, package_option, page_path
 
 if TYPE_CHECKING:
     from sparkproof.core.deployment import Deployment
@@ -27,6 +27,8 @@ _SKIPPABLE = click.Choice(["soak", "ab", "bench"])
 @click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
+@package_option
+@click.option("--weights-gib", type=Gib(), help="Weights as a boot log prints them.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment of the server.")
 @click.option("--log", default="", metavar="LOG", help="Boot log to hold the proof against.")
 @click.option("--live", default="", metavar="URL", help="The running server: ask it as well.")
@@ -130,8 +132,11 @@ def _deployment(
     ninja: bool | None,
     **parts: Any,
 ) -> Deployment:
-    from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
+    from sparkproof.cli.deployment import gather_deployment, refuse_elsewhere  # noqa: PLC0415
 
-    return gather_deployment(
+    described = gather_deployment(
         deployment, vllm_args=after_dashes(), box={"nvcc": nvcc, "ninja": ninja}, **parts
     )
+    if not parts["checkpoint"]:
+        refuse_elsewhere(described, deployment)
+    return described

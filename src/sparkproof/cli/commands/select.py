@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sparkproof.cli.after_dashes import SplitCommand, after_dashes
-from sparkproof.cli.options import offline_option, output_options
+from sparkproof.cli.options import offline_option, output_options, package_option
 
 _STORE = click.Path(path_type=Path, file_okay=False)
 
@@ -19,6 +19,7 @@ _STORE = click.Path(path_type=Path, file_okay=False)
 @click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
+@package_option
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Environment of the server.")
 @click.option("--store", type=_STORE, help="Receipts folder.")
 @offline_option
@@ -30,6 +31,7 @@ def command(
     device: str,
     nvcc: bool | None,
     ninja: bool | None,
+    packages: tuple[str, ...],
     env: tuple[str, ...],
     store: Path | None,
     offline: bool,
@@ -64,6 +66,7 @@ def command(
             vllm_args=after_dashes(),
             env=env,
             box={"nvcc": nvcc, "ninja": ninja},
+            packages=packages,
         )
         for reference in checkpoints
     ]

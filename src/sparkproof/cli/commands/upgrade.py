@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparkproof.cli.options import offline_option, output_options
+from sparkproof.cli.options import offline_option, output_options, package_option
 
 
 @click.command("upgrade")
@@ -22,6 +22,7 @@ from sparkproof.cli.options import offline_option, output_options
 @click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
+@package_option
 @click.option("--since", is_flag=True, help="Say which release in between brings what.")
 @offline_option
 @output_options
@@ -33,6 +34,7 @@ def command(
     device: str,
     nvcc: bool | None,
     ninja: bool | None,
+    packages: tuple[str, ...],
     since: bool,
     offline: bool,
     as_json: bool,
@@ -64,6 +66,7 @@ def command(
             checkpoint=checkpoint,
             device=device,
             box={"nvcc": nvcc, "ninja": ninja},
+            packages=packages,
         )
         for reference in deployments
     ]
