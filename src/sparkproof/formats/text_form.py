@@ -106,18 +106,22 @@ def stuttered_piece(text: str, *, repeats: int = _REPEATS) -> str:
 
 
 def _endless(text: str, run: re.Match[str], cut: bool) -> bool:
+    """Whether a run of the stripped text is without end.
+
+    What is around it is looked at for runs of half the text only, of which there are two at most:
+    a text of runs stays as cheap as any other.
+    """
     piece, size = run[1], run.end() - run.start()
-    rest = text[run.end() :]
-    part = next(n for n in range(len(piece), -1, -1) if rest.startswith(piece[:n]))
-    rest = rest[part:].lstrip()
+    lengths = range(len(piece), -1, -1)
+    after = run.end() + next(n for n in lengths if text.startswith(piece[:n], run.end()))
+    last = after == len(text)
     most = 2 * size >= len(text)
-    if not _LAYOUT.issuperset(piece):
-        if not rest:
-            return not (piece.isalnum() and len(piece) == 1) or size >= _STRETCHED_CHARS
-        words = any(c.isalpha() for c in piece) or not piece.strip(" !?\ufffd")
-        return most and words and not _is_closed(text[: run.start()] + piece, rest)
-    least = _LAYOUT_CHARS if cut else _LAYOUT_STOPPED_CHARS
-    return not rest and most and size >= least
+    if _LAYOUT.issuperset(piece):
+        return last and most and size >= (_LAYOUT_CHARS if cut else _LAYOUT_STOPPED_CHARS)
+    if last:
+        return not (piece.isalnum() and len(piece) == 1) or size >= _STRETCHED_CHARS
+    words = any(c.isalpha() for c in piece) or not piece.strip(" !?\ufffd")
+    return most and words and not _is_closed(text[: run.start()] + piece, text[after:].lstrip())
 
 
 def _is_closed(before: str, rest: str) -> bool:
