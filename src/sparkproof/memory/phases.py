@@ -9,7 +9,7 @@ import msgspec
 
 from sparkproof.core.memory_plan import BudgetLine, Origin, Phase
 from sparkproof.facts.memory_book import estimates
-from sparkproof.memory.budget import GIB, Budget, estimated_line
+from sparkproof.memory.budget import GIB, Budget, estimated_line, gib
 
 _TITLES = {
     "check": ("start-up check", "stop other servers, or lower --gpu-memory-utilization"),
@@ -38,6 +38,8 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tenants: other servers, name to bytes, not counted in `used_bytes`.
         jobs: compiler jobs that may run at once; 0 where nothing is compiled at this start.
         measured: where `used_bytes` was read.
+        proven_bytes: that a boot's own start-up check found free, its processes being up; 0 where
+            no boot is told.
     """
 
     total_bytes: int
@@ -46,10 +48,14 @@ class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenants: dict[str, int] = {}
     jobs: int = 0
     measured: str = ""
+    proven_bytes: int = 0
 
 
 def host_lines(host: Host) -> tuple[BudgetLine, ...]:
-    """Uses outside the engine's request."""
+    """Uses outside the engine's request.
+
+    What is estimated of them is held within what a boot's start-up check left beside its request.
+    """
     lines = []
     if host.used_bytes is None:
         lines.append(estimated_line("os", estimates()["host_os"], "system, desktop, services"))
@@ -61,7 +67,26 @@ def host_lines(host: Host) -> tuple[BudgetLine, ...]:
         lines.append(BudgetLine(f"tenant {name}", size, size, size, Origin.GIVEN, "co-tenant"))
     lines.append(estimated_line("server", estimates()["host_server"], "API server, engine core"))
     lines.append(estimated_line("pinned", estimates()["host_pinned"], "pinned buffers"))
+    if host.proven_bytes and host.used_bytes is None and not host.tenants:
+        return _within(lines, host.total_bytes - host.proven_bytes)
     return tuple(lines)
+
+
+def _within(lines: list[BudgetLine], most: int) -> tuple[BudgetLine, ...]:
+    """Lines that sum to `most` bytes at the utmost, by their middle and, each alone, at its end."""
+    middle = sum(line.bytes for line in lines)
+    share = min(1.0, most / middle)
+    room = most - int(middle * share)
+    return tuple(
+        msgspec.structs.replace(
+            line,
+            bytes=int(line.bytes * share),
+            low_bytes=int(line.low_bytes * share),
+            high_bytes=int(min(line.high_bytes, line.bytes * share + room)),
+            why=f"{line.why}; the boot's start-up check left {gib(most)} for all of these",
+        )
+        for line in lines
+    )
 
 
 def plan_phases(budget: Budget, host: Host, weight_layers: int) -> tuple[Phase, ...]:

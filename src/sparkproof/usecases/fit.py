@@ -95,7 +95,9 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     )
 
 
-def _host(case: FitCase) -> Host:
+def _host(case: FitCase, requested_bytes: int = 0) -> Host:
+    """The box; a pool out of a log tells that `requested_bytes` were free when that boot began."""
+    booted = case.request.kv_gib is not None and not case.request.trial
     reserve = case.request.reserve_gib
     reserve_gib = estimates()["reserve"].value if reserve is None else reserve
     used = None if case.available_bytes is None else case.total_bytes - case.available_bytes
@@ -108,6 +110,7 @@ def _host(case: FitCase) -> Host:
         tenants={name: int(size * GIB) for name, size in case.request.tenants.items()},
         jobs=case.request.jobs,
         measured=_measured(case),
+        proven_bytes=requested_bytes if booted and case.unified else 0,
     )
 
 
@@ -130,7 +133,7 @@ def _memory(case: FitCase, shape: KvShape) -> tuple[Budget | None, MemoryPlan | 
     args = msgspec.structs.replace(case.args, kv_bytes=stated)
     kind = case.device.capability
     budget = plan_budget(shape, args, shared, case.total_bytes, known, capability=kind)
-    host = _host(case)
+    host = _host(case, budget.requested_bytes)
     around = host_lines(host)
     before = sum(line.bytes for line in around if line.name not in ("server", "pinned"))
     pool = budget.line("kv")
