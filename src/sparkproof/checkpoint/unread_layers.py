@@ -6,7 +6,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.facts.memory_book import layout_book
 from sparkproof.formats.json_object import Fields
 
-NO_SUM = "its bytes can't be added up"
+NO_SUM = "`sparkproof log FILE` reads the size of its pool off a boot"
 _NO_POOL = "there is no pool to size: weights and activations are all it takes"
 
 

@@ -44,6 +44,13 @@ class RefusedFlagError(UsageError):
     """A flag with which vLLM itself ends before it serves anything."""
 
 
+class UnknownLayoutError(UsageError):
+    """A model whose state is not modelled here: nothing is wrong with what was typed."""
+
+    code = "layout"
+    exit_code = ExitCode.COULD_NOT_LOOK
+
+
 class UnreachableError(SparkproofError):
     """The artifact, index, server or file can't be reached or stored."""
 

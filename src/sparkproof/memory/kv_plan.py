@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import UnknownLayoutError, UsageError
 from sparkproof.core.memory_plan import KvGroup, KvPlan
 from sparkproof.core.observations.state_layout import LayerState, StateLayout
 from sparkproof.memory.align import Alignment, align_blocks, page_spec
@@ -87,11 +87,12 @@ def refuse_unknown(layout: StateLayout) -> None:
     """Stop where part of the state is not known.
 
     Raises:
-        UsageError: names the field or layer kind.
+        UnknownLayoutError: names the field or layer kind.
+        UsageError: no layer keeps a state.
     """
     if layout.unknowns:
         first = layout.unknowns[0]
-        raise UsageError(
+        raise UnknownLayoutError(
             f"{first.where}: {first.why}", hint=first.hint or "its state can't be added up"
         )
     if not layout.layers:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sparkproof.checkpoint.state_layout import read_state_layout
-from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.errors import ExitCode, FormatError, UnknownLayoutError
 from sparkproof.core.observations.state_layout import LayerState, StateLayout
 from sparkproof.facts.memory_book import layout_book, rules_of
 from sparkproof.memory.kv_plan import refuse_unknown
@@ -96,8 +96,9 @@ def test_every_known_type_was_asked_or_is_told_apart() -> None:
 def test_what_is_not_known_is_refused_by_name(config: dict[str, Any], said: str) -> None:
     layout = read(**PLAIN, **config)
     assert said in layout.unknowns[0].why
-    with pytest.raises(UsageError, match=r"m: "):
+    with pytest.raises(UnknownLayoutError, match=r"m: ") as caught:
         refuse_unknown(layout)
+    assert caught.value.exit_code is ExitCode.COULD_NOT_LOOK
 
 
 def test_a_prefix_that_is_looked_at_both_ways_is_cached_all_the_same() -> None:
