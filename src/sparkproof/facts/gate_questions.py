@@ -66,14 +66,15 @@ def find_setting(gate: str) -> str:
     """What of the checkpoint a gate ``setting:TEST`` asks about, in words; "" for any other."""
     if not gate.startswith(_SETTING):
         return ""
-    return next((item.words for item in _table().settings if item.path in gate), "")
+    return next((item.words for item in gate_questions().settings if item.path in gate), "")
 
 
 @cache
-def _table() -> GateQuestions:
+def gate_questions() -> GateQuestions:
+    """The whole table."""
     return load_file("gates/questions.toml", GateQuestions)
 
 
 @cache
 def _by_function() -> dict[str, GateQuestion]:
-    return {item.function: item for item in _table().questions}
+    return {item.function: item for item in gate_questions().questions}

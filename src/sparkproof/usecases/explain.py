@@ -13,6 +13,7 @@ from sparkproof.facts import book
 from sparkproof.facts.kernel_family import kernel_families
 from sparkproof.facts.quant_schemes import quant_schemes
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.explain_book import HELPS, question_pages, report_pages
 from sparkproof.usecases.explain_claims import (
     CLAIMS,
     FLAG,
@@ -25,8 +26,10 @@ from sparkproof.usecases.explain_release import release_pages, value_pages
 
 _SUGGESTED, _LEAST = 3, 3
 """How many names a hint gives, and the characters that make a word worth looking for in them."""
-_READ_IN_RELEASES = frozenset({FLAG, "backend", CLAIMS})
+_READ_IN_RELEASES = frozenset({FLAG, "backend", CLAIMS, HELPS})
 """Kinds of page beside which the newest shipped release has something to say."""
+_LATE = {HELPS: 1, CLAIMS: 2}
+"""Kinds of page that stand below the others."""
 
 
 def explain(topic: str) -> Report[Explanation]:
@@ -39,9 +42,9 @@ def explain(topic: str) -> Report[Explanation]:
     found = [page for name, page in _pages() if _key(name) == wanted]
     if not found or any(page.kind in _READ_IN_RELEASES for page in found):
         found += release_pages(topic.strip())
-    if all(page.kind == CLAIMS for page in found):
+    if all(page.kind in _LATE for page in found):
         found += value_pages(topic.strip())
-    pages = tuple(sorted(found, key=lambda page: page.kind == CLAIMS))
+    pages = tuple(sorted(found, key=lambda page: _LATE.get(page.kind, 0)))
     if not pages:
         near = _nearest(wanted)
         hint = f"did you mean {' or '.join(near)}?" if near else "`sparkproof explain` lists topics"
@@ -184,4 +187,6 @@ SOURCES: tuple[Callable[[], list[tuple[str, Page]]], ...] = (
     about_pages,
     _scheme_pages,
     _family_pages,
+    question_pages,
+    report_pages,
 )

@@ -62,3 +62,24 @@ def test_a_word_that_flags_take(word: str, flag: str, life: str) -> None:
 def test_a_word_that_nobody_knows() -> None:
     with pytest.raises(UsageError, match="nothing is known"):
         explain("quux-of-nothing")
+
+
+def test_a_question_to_the_outside_is_known_as_it_is_printed() -> None:
+    (page,) = pages("has_nvidia_artifactory()")
+    assert "--package flashinfer-cubin=VERSION" in page.body[0]
+    assert pages("has_nvidia_artifactory") == (page,)
+
+
+def test_a_remedy_says_what_it_helps_against_and_the_record_names_its_threads() -> None:
+    variable, helps = pages("VLLM_USE_DEEP_GEMM")
+    assert variable.kind == "environment variable"
+    assert "fails" in dict(helps.rows)["fp8/deepgemm-12x"]
+    (record,) = pages("fp8/deepgemm-12x")
+    assert any("vllm-project/vllm#" in said for _, said in record.rows)
+
+
+@pytest.mark.parametrize(
+    "word", ["shown", "skipped", "non-torch", "first long prefill", "native", "family"]
+)
+def test_words_of_the_output_are_in_the_glossary(word: str) -> None:
+    assert pages(word)[0].kind == "word"
