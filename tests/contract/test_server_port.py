@@ -181,6 +181,13 @@ def test_the_key_is_sent_and_never_comes_back() -> None:
     assert b"pass-word-9" not in basic.body
 
 
+@pytest.mark.parametrize("key", ['abc"def/ghi', "abc\\def&ghi"])
+def test_a_key_that_comes_back_escaped_is_masked(key: str) -> None:
+    with OpenAIServer(StandIn(Behaviour(version=f"1+{key}"))) as server:
+        reply = send(server.url, Ask("v", "/version"), key=key)
+    assert msgspec.json.decode(reply.body) == {"version": "1+[redacted]"}
+
+
 def test_connections_are_used_again_and_dead_ones_replaced() -> None:
     async def go(url: str) -> list[int]:
         async with Server(url) as port:

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from sparkproof import __version__
 from sparkproof.adapters.wire import Incoming, Wire
 from sparkproof.core.errors import UsageError
+from sparkproof.core.known_secrets import KnownSecrets
 from sparkproof.core.redaction import redact_text
 from sparkproof.core.server_port import NOTHING_LISTENS, Ask, Failure, Reply
 
@@ -25,7 +26,6 @@ KEY_VARIABLES = ("SPARKPROOF_API_KEY", "VLLM_API_KEY")
 CONNECT_S = 10.0
 _REFUSED = f"[Errno {errno.ECONNREFUSED}]"
 """In the words of one failed connection, and of several to one name."""
-_MASK = b"[redacted]"
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
 
@@ -65,8 +65,10 @@ class Server:
         self._path = parts.path
         self._base = urlunsplit((parts.scheme, host, parts.path, "", ""))
         password = unquote(login.partition(":")[2])
-        self._secrets = [s.encode() for s in (key, password) if len(s) > 3]
-        self._head = _common_head(host, _authorization(key, login))
+        authorization = _authorization(key, login)
+        held = [s for s in (key, password, authorization.partition(" ")[2]) if len(s) > 3]
+        self._secrets = KnownSecrets([*held, *(s.encode().decode("latin-1") for s in held)])
+        self._head = _common_head(host, authorization)
         self._idle: list[Wire] = []
         self._busy: set[Wire] = set()
 
@@ -147,17 +149,20 @@ class Server:
         ended = time.perf_counter() - answer.sent_s
         head = answer.head
         moved = head.headers.get("location", "") if head and head.status in _MOVED else ""
+        kind = head.headers.get("content-type", "") if head else ""
         pieces = answer.body()
         if pieces and not answer.failure:
             ended = pieces[-1][0]
         whole = b"".join(piece for _, piece in pieces)
-        if self._masked(whole) != whole:  # rare; the moments of the pieces are given up for it
-            pieces = ((pieces[-1][0], self._masked(whole)),)
+        masked = self._masked(whole)
+        if masked != whole:  # rare; the moments of the pieces are given up for it
+            pieces = ((pieces[-1][0], masked),)
         return Reply(
             status=head.status if head else 0,
-            content_type=head.headers.get("content-type", "") if head else "",
+            content_type=self._secrets.masked(kind),
             failure=answer.failure,
-            detail=answer.detail or (f"redirects to {self._said(moved)}" if moved else ""),
+            detail=self._secrets.masked(answer.detail)
+            or (f"redirects to {self._said(moved)}" if moved else ""),
             sent_s=answer.sent_s,
             headers_s=answer.headers_s,
             ended_s=ended,
@@ -165,12 +170,11 @@ class Server:
         )
 
     def _masked(self, data: bytes) -> bytes:
-        for secret in self._secrets:
-            data = data.replace(secret, _MASK)
-        return data
+        """Byte for byte, since an answer may be no text."""
+        return self._secrets.masked(data.decode("latin-1")).encode("latin-1")
 
     def _said(self, error: Exception | str) -> str:
-        text = self._masked(str(error).encode("utf-8", "replace")).decode("utf-8", "replace")
+        text = self._secrets.masked(str(error))
         return redact_text(" ".join(text.split()))[:300] or type(error).__name__
 
 

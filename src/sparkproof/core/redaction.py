@@ -13,9 +13,9 @@ from typing import TypeVar
 
 import msgspec
 
+from sparkproof.core.known_secrets import MASK, KnownSecrets
 from sparkproof.core.text import encodable, map_text
 
-_MASK = "[redacted]"
 _PATTERNS = (
     re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]{0,30}://)[^/\s@]+@", re.IGNORECASE),
     re.compile(
@@ -65,7 +65,7 @@ _SECRET_ARGUMENT = re.compile(
 _NAMING = ("name", "what", "flag", "subject")
 _NAMED = ("value", "predicted", "observed", "seen")
 """Fields of our structs that name an argument, and those that hold its value."""
-_NO_SECRET = frozenset({"", "none", "true", "false", "yes", "no", _MASK})
+_NO_SECRET = frozenset({"", "none", "true", "false", "yes", "no", MASK})
 _QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 _TELLING_CHARS = 8
 """A secret shorter than this is masked where its name stands, and not wherever it occurs."""
@@ -94,7 +94,7 @@ def _masked_address(match: re.Match[str]) -> str:
 
 
 def _masked(match: re.Match[str]) -> str:
-    return (match.groupdict().get("keep") or "") + _MASK
+    return (match.groupdict().get("keep") or "") + MASK
 
 
 def is_secret_argument(name: str) -> bool:
@@ -105,13 +105,13 @@ def is_secret_argument(name: str) -> bool:
 def mask_named(name: str, value: str) -> str:
     """The value as it may be shown under an argument's name; only secrets are masked."""
     shown = not is_secret_argument(name) or value.lower() in _NO_SECRET
-    return value if shown else _MASK
+    return value if shown else MASK
 
 
 def redact_environment(env: dict[str, str]) -> dict[str, str]:
     """As `redact_text`, and every value whose name says that it is a secret."""
     return {
-        name: _MASK if _SECRET_NAME.search(name) else redact_text(value)
+        name: MASK if _SECRET_NAME.search(name) else redact_text(value)
         for name, value in env.items()
     }
 
@@ -125,7 +125,7 @@ def redact_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
             secret = argument.replace("_", "-") in _SECRET_FLAGS
             result.append(redact_text(argument))
         else:
-            result.append(_MASK if secret else redact_text(argument))
+            result.append(MASK if secret else redact_text(argument))
     return tuple(result)
 
 
@@ -141,10 +141,8 @@ def redact(value: T, *, homes: Iterable[str] = ()) -> T:
         homes: further folders to write as ``~``, for homes that lie in an unusual place.
     """
     plain = msgspec.to_builtins(value)
-    secrets = sorted(set(_secrets(plain)), key=len, reverse=True)
-    if secrets:
-        known = re.compile("|".join(map(re.escape, secrets)))
-        plain = map_text(plain, lambda text: known.sub(_MASK, text))
+    if secrets := set(_secrets(plain)):
+        plain = map_text(plain, KnownSecrets(secrets).masked)
     plain = _walk(plain)
     folders = sorted({home.rstrip("/") for home in homes} - {""}, key=len, reverse=True)
     if folders:
@@ -210,4 +208,4 @@ def _walk(value: object) -> object:
 def _entry(key: str, item: object, around: dict[str, object]) -> object:
     if not isinstance(item, str) or not _holds_secret(key, around):
         return _walk(item)
-    return item if item.lower() in _NO_SECRET else _MASK
+    return item if item.lower() in _NO_SECRET else MASK
