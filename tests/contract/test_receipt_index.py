@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from sparkproof.adapters.receipt_index import NAME, ReceiptIndex
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.receipt import Receipt
+from sparkproof.core.refs import RefKind
+from sparkproof.core.subject import Subject
 from sparkproof.core.verdict import Verdict
 from sparkproof.receipts.receipt import seal
 from sparkproof.usecases.envelope import make_report
@@ -23,8 +26,12 @@ def store(tmp_path: Path) -> ReceiptStore:
     return made
 
 
-def add(store: ReceiptStore, command: str) -> None:
-    report = make_report(command, None, verdict=Verdict.PASS, summary=f"a {command}")
+def add(
+    store: ReceiptStore, command: str, result: object = None, subjects: tuple[Subject, ...] = ()
+) -> None:
+    report = make_report(
+        command, result, verdict=Verdict.PASS, summary=f"a {command}", subjects=subjects
+    )
 
     def sealed(previous: str) -> Receipt:
         return seal(report, inputs={}, previous=previous)
@@ -43,6 +50,15 @@ def test_it_lists_in_order_and_by_command(store: ReceiptStore) -> None:
     assert commands(store, "bench") == ["bench", "bench"]
     add(store, "why")
     assert commands(store)[-1] == "why"
+
+
+def test_a_file_whose_name_is_no_text_is_no_receipt(store: ReceiptStore) -> None:
+    (store.folder / os.fsdecode(b"000002-prove-\xff.json")).write_text("{}")
+    (store.folder / "000003-prove-\u0661.json").write_text("{}")
+    assert commands(store) == ["bench", "smoke", "bench"]
+    add(store, "why")
+    assert commands(store)[-1] == "why"
+    assert len(list(store.read_all())) == 4
 
 
 @pytest.mark.parametrize("damage", ["delete", "garbage", "other", "version"])
@@ -83,3 +99,15 @@ def test_no_store_is_an_empty_one_and_none_is_made(tmp_path: Path) -> None:
 def test_the_chain_does_not_mind_the_index(store: ReceiptStore) -> None:
     commands(store)
     assert len(list(store.read_all())) == 3
+
+
+def test_it_says_what_each_receipt_is_of(tmp_path: Path) -> None:
+    made = ReceiptStore(tmp_path / "receipts")
+    looked_at = Subject(kind=RefKind.CHECKPOINT, ref="./q", identity="metadata:0", name="q")
+    add(made, "prove", {"deployment": {"name": "chat"}}, (looked_at,))
+    add(made, "prove", {"deployment": 7}, (looked_at, looked_at))
+    add(made, "prove")
+    with ReceiptIndex(made) as index:
+        rows, broken = index.rows()
+    assert [row.subject for row in rows] == ["chat", "q", ""]
+    assert broken == ()

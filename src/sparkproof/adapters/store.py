@@ -26,7 +26,8 @@ _MAX_HEAD_BYTES = 4096
 _MIN_PREFIX = 6
 _SHORT = 12
 _DIGITS = 18
-_FILE_NAME = re.compile(rf"[0-9]{{1,{_DIGITS}}}-[^/]*\.json\Z")
+_FILE_NAME = re.compile(rf"[0-9]{{1,{_DIGITS}}}-[!-.0-~]*\.json\Z")
+"""In ASCII: a name of other bytes is none that was written here, and may be no text at all."""
 LOCK_S = 30.0
 _LOCK_PAUSE_S = 0.02
 _LIST_HINT = "`sparkproof receipt list` shows what there is"
