@@ -22,7 +22,7 @@ _STAMP = re.compile(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\[ *\d+\.\d+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [^\]]+\]"
 )
 
-
+_NO_ENTRIES = "-- No entries --"
 _VICTIM = re.compile(r"Killed process (\d+)|oom-kill:.*\bpid=(\d+)")
 
 
@@ -38,6 +38,14 @@ class KernelEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     line: int
     victim: int = 0
+
+
+def is_kernel_log(data: bytes) -> bool:
+    """Whether any line bears a stamp as ``journalctl -k`` and ``dmesg`` print, or is an event."""
+    lines = data.decode("utf-8", "replace").splitlines()
+    if not any(lines) or _NO_ENTRIES in lines:
+        return True
+    return any(_STAMP.match(line.strip()) or _EVENT.search(line) for line in lines)
 
 
 def parse_kernel_log(chunks: Iterable[bytes]) -> tuple[KernelEvent, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from sparkproof.adapters.log_sources import open_log, read_small
+from sparkproof.adapters.log_sources import open_log
 from sparkproof.bootlog.derive import derive
 from sparkproof.bootlog.diagnosis import CONTAINER, KERNEL, diagnose
 from sparkproof.bootlog.postmortem import (
@@ -31,7 +31,7 @@ from sparkproof.core.verdict import Verdict, fold
 from sparkproof.facts.book import signatures
 from sparkproof.facts.log_book import log_lines
 from sparkproof.facts.surfaces import load_messages
-from sparkproof.formats.kernel_log import KernelEvent, parse_kernel_log
+from sparkproof.formats.kernel_log import KernelEvent
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.reader import LogReader, nothing_known, read_log
 from sparkproof.formats.vllm_log.release_wording import ReleaseWording, read_release_wording
@@ -43,16 +43,10 @@ from sparkproof.usecases.log_findings import (
     judge_boot,
     next_steps,
 )
+from sparkproof.usecases.log_pieces import read_kernel, read_metrics, read_pressure
 
-_PIECE_BYTES = 64 << 20
 _URGENT = (Verdict.ERROR, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.SKIPPED)
 _ENDED = ("exited", "stopped", "dead")
-_METRICS = (
-    "vllm:num_requests_running",
-    "vllm:num_requests_waiting",
-    "vllm:kv_cache_usage_perc",
-    "vllm:num_preemptions_total",
-)
 
 
 @cache
@@ -254,18 +248,15 @@ def _gather(
     pressure: Path | None = None,
 ) -> DeathPieces:
     state = container.state if container else None
-    log = read_small(kernel, _PIECE_BYTES) if kernel else b""
-    lines = read_small(metrics, _PIECE_BYTES).decode("utf-8", "replace") if metrics else ""
-    stall = read_small(pressure, _PIECE_BYTES).decode("utf-8", "replace") if pressure else ""
     return DeathPieces(
         exit_code=state.exit_code if state else -1,
         ended=bool(state and state.status in _ENDED),
         oom_killed=bool(state and state.oom_killed),
         started=state.started if state else "",
         finished=state.finished if state else "",
-        kernel=parse_kernel_log([log]),
-        metrics=tuple(line for line in lines.splitlines() if line.startswith(_METRICS))[:16],
-        pressure=stall,
+        kernel=read_kernel(kernel),
+        metrics=read_metrics(metrics),
+        pressure=read_pressure(pressure),
     )
 
 
