@@ -20,6 +20,7 @@ from sparkproof.recipe.serve_command import serve_words, shell_text
 
 _OF_MODELS = ("architectures", "model_type", "quantization_config", "quant_method", "quantization")
 _REFERENCE = re.compile(r"\$\((\w+)\)", re.ASCII)
+_MAX_FILLED = 1 << 20
 
 
 def parse_saved_json(data: bytes, where: str) -> Deployment:
@@ -115,9 +116,8 @@ def _pods(document: dict[str, Any], where: str) -> Iterator[Container]:
     while isinstance(spec, dict) and "containers" not in spec:
         template = spec.get("template") or spec.get("jobTemplate")
         spec = template.get("spec") if isinstance(template, dict) else None
-    for item in spec.get("containers", ()) if isinstance(spec, dict) else ():
-        if isinstance(item, dict):
-            yield _pod_container(item, where)
+    for item in _objects(spec, "containers", where) if isinstance(spec, dict) else ():
+        yield _pod_container(item, where)
 
 
 def _pod_container(item: dict[str, Any], where: str) -> Container:
@@ -132,9 +132,7 @@ def _pod_container(item: dict[str, Any], where: str) -> Container:
             where=where,
             hint="write its variables under `env`",
         )
-    for entry in item.get("env") or ():
-        if not isinstance(entry, dict):
-            continue
+    for entry in _objects(item, "env", where):
         variable = _text(entry.get("name"))
         if isinstance(entry.get("value"), str):
             environment[variable] = entry["value"]
@@ -144,8 +142,36 @@ def _pod_container(item: dict[str, Any], where: str) -> Container:
                 where=where,
                 hint="write its value, or leave the variable out",
             )
-    filled = tuple(_REFERENCE.sub(lambda m: environment.get(m[1], m[0]), word) for word in words)
+    filled = _filled(words, environment, where)
     return Container(name, _text(item.get("image")), filled, environment)
+
+
+def _objects(around: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    value = around.get(key)
+    if value is not None and not isinstance(value, list):
+        raise FormatError(
+            f"`{key}` is no list", where=where, hint="save `kubectl get -o json` as it is"
+        )
+    return [item for item in value or () if isinstance(item, dict)]
+
+
+def _filled(words: tuple[str, ...], environment: dict[str, str], where: str) -> tuple[str, ...]:
+    """The words with their variables, which may be named as often as one likes."""
+    left = _MAX_FILLED
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal left
+        found = environment.get(match[1], match[0])
+        left -= len(found)
+        if left < 0:
+            raise FormatError(
+                f"its variables fill in more than {_MAX_FILLED} characters",
+                where=where,
+                hint="write a deployment TOML by hand: `sparkproof explain deployment`",
+            )
+        return found
+
+    return tuple(_REFERENCE.sub(value, word) for word in words)
 
 
 def _with_program(words: tuple[str, ...], has_program: bool) -> tuple[str, ...]:

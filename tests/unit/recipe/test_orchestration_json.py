@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -103,3 +104,39 @@ def test_other_forms_are_named_with_the_way_out(
     error = refuse_form(text, name)
     assert message in str(error)
     assert hint in (error.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        (_pod(args=["--model=org/model"], env=5), "`env` is no list"),
+        (_pod(args=["--model=org/model"], env={"A": "1"}), "`env` is no list"),
+        ({"kind": "Pod", "spec": {"containers": 5}}, "`containers` is no list"),
+        ({"kind": "Pod", "spec": {"containers": {"a": {}}}}, "`containers` is no list"),
+        (
+            _pod(
+                args=["--model=org/model", *["$(A)"] * 500],
+                env=[{"name": "A", "value": "x" * 5000}],
+            ),
+            "fill in more than 1048576 characters",
+        ),
+    ],
+)
+def test_objects_out_of_shape_end_in_one_error(document: dict[str, Any], why: str) -> None:
+    with pytest.raises(FormatError, match=why) as caught:
+        parse_saved_json(json.dumps(document).encode(), "d.json")
+    assert caught.value.hint
+
+
+_ODD = (None, 5, -1.5, True, "x", [], [5, None, []], {}, {"a": 5}, [{}], [{"name": 5, "value": 5}])
+
+
+@pytest.mark.parametrize("odd", _ODD)
+@pytest.mark.parametrize(
+    "key", ["name", "image", "args", "command", "env", "envFrom", "environment", "volumes"]
+)
+def test_any_value_in_any_place_is_read_or_refused(key: str, odd: Any) -> None:
+    words = {"args": ["--model=org/model"], "command": ["vllm", "serve", "org/model"]}
+    for document in (_pod(**{**words, key: odd}), _compose(**{**words, key: odd})):
+        with contextlib.suppress(FormatError):
+            assert parse_saved_json(json.dumps(document).encode(), "d.json").checkpoint
