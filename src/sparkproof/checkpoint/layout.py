@@ -51,6 +51,7 @@ class Module(msgspec.Struct, frozen=True):
         layer: decoder layer, -1 outside of them.
         projection: the name without what tells layers apart.
         fusion: name of the layer that vLLM loads it into with others ("" for none).
+        shards: last parts of the names of all that are loaded into that layer.
         gathered: stands for all projections of all routed experts of its layer.
         without_config: see `sparkproof.facts.model_families.Part`.
     """
@@ -62,6 +63,7 @@ class Module(msgspec.Struct, frozen=True):
     classes: tuple[str, ...]
     layer: int = -1
     fusion: str = ""
+    shards: tuple[str, ...] = ()
     gathered: bool = False
     without_config: tuple[str, ...] = ()
 
@@ -76,13 +78,19 @@ class Module(msgspec.Struct, frozen=True):
             return self
         name = _gathered(self.name) or self.routed
         return msgspec.structs.replace(
-            self, name=name, runtime_name=self.routed, fusion="", gathered=True
+            self, name=name, runtime_name=self.routed, fusion="", shards=(), gathered=True
         )
 
     @property
     def own_names(self) -> tuple[str, ...]:
         """The checkpoint's name and, where it differs, vLLM's."""
         return (self.name,) if self.name == self.runtime_name else (self.name, self.runtime_name)
+
+    @property
+    def shard_names(self) -> tuple[str, ...]:
+        """Every name of all modules that are loaded into the same layer; none outside of one."""
+        before = [name.rpartition(".")[0] for name in self.own_names]
+        return tuple(f"{prefix}.{leaf}" for prefix in before for leaf in self.shards)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -297,5 +305,6 @@ class _Builder:
             classes=part.classes,
             layer=layer,
             fusion=f"{prefix}.{fused}" if fused else "",
+            shards=self._family.fused[fused] if fused else (),
             without_config=part.without_config,
         )

@@ -59,6 +59,7 @@ class ModelOptMixed:
         self._below: dict[str, str] = {}
         self._used: set[str] = set()
         self._borrowed: dict[str, str] = {}
+        self._shared: dict[str, tuple[str, str]] = {}
         for name in block.layers:
             for parent in parents(name):
                 self._below.setdefault(parent, name)
@@ -79,7 +80,19 @@ class ModelOptMixed:
             if found := self._listed(name, routed=routed):
                 self._used.add(found)
                 return found
-        return self._borrow(module) if routed else None
+        return self._borrow(module) if routed else self._share(module)
+
+    def _share(self, module: Module) -> str | None:
+        """What vLLM loads into one layer has the algorithm of those parts that are listed.
+
+        Parts that are listed with several stop it: then each keeps its own, which is noted.
+        """
+        layers = self._block.layers
+        listed = [name for name in module.shard_names if name in layers]
+        if len({layers[name].algo for name in listed}) != 1:
+            return None
+        self._shared.setdefault(module.layer_class, (module.name, listed[0]))
+        return listed[0]
 
     def _listed(self, name: str, *, routed: bool) -> str | None:
         """The entry of a module itself; for routed experts that of all, or of any part."""
@@ -122,6 +135,9 @@ class ModelOptMixed:
         notes = tuple(
             Note("experts-borrowed", f"experts are not listed, `{shown(entry)}` is", layer_class)
             for layer_class, entry in self._borrowed.items()
+        ) + tuple(
+            Note("shards-borrowed", f"{shown(name)} is not listed, `{shown(entry)}` is", layer)
+            for layer, (name, entry) in self._shared.items()
         )
         if not self._block.layers:
             return (

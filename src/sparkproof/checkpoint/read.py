@@ -13,8 +13,9 @@ from sparkproof.checkpoint.stored_units import sort_tensors
 from sparkproof.checkpoint.tensors import read_stored
 from sparkproof.checkpoint.weight_only import as_stored
 from sparkproof.core.errors import FormatError
-from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
+from sparkproof.core.observations.checkpoint_profile import CheckpointProfile, Note
 from sparkproof.core.observations.state_layout import StateLayout
+from sparkproof.core.observations.stored_tensors import StoredTensors
 from sparkproof.core.unknown import Unknown
 from sparkproof.formats.hf_config import ModelConfig, parse_config, parse_hf_quant_config
 from sparkproof.formats.safetensors import ShardHeader
@@ -24,6 +25,8 @@ QUANT_CONFIG = "hf_quant_config.json"
 WANTED = (CONFIG, QUANT_CONFIG)
 """The files `read_checkpoint` looks at; a caller need read no other."""
 _STATE_TOPIC = "fit"
+_UNTIL_STORED = frozenset({"shards-borrowed"})
+"""Kinds of notes that the tensors themselves answer."""
 
 
 def read_checkpoint(
@@ -70,8 +73,15 @@ def read_checkpoint(
         max_position=state.max_position if state else 0,
         state_unknowns=odd,
         unknowns=(*profile.unknowns, *(stored.unknowns if stored else ())),
-        notes=(*profile.notes, *(stored.notes if stored else ())),
+        notes=_with_stored(profile.notes, stored),
     )
+
+
+def _with_stored(notes: tuple[Note, ...], stored: StoredTensors | None) -> tuple[Note, ...]:
+    """All notes, without the doubts that only last until the tensors are seen."""
+    if stored is None:
+        return notes
+    return (*(note for note in notes if note.kind not in _UNTIL_STORED), *stored.notes)
 
 
 def _says_anything(config: ModelConfig) -> bool:

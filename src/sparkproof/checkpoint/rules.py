@@ -30,6 +30,7 @@ _NOTED = {
     "names-differ": Confidence.INFERRED,
     "no-such-module": Confidence.SHOWN,
     "experts-borrowed": Confidence.SHOWN,
+    "shards-borrowed": Confidence.INFERRED,
     "sources-disagree": Confidence.REPORTED,
     "stored-otherwise": Confidence.SHOWN,
     "shape-differs": Confidence.SHOWN,

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from sparkproof.core.errors import ExitCode
-from sparkproof.core.finding import Evidence
+from sparkproof.core.finding import Evidence, Finding, Severity
 
 
 class Verdict(StrEnum):
@@ -66,3 +66,17 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
     warning: bool = False
     evidence: tuple[Evidence, ...] = ()
+
+
+def criteria_of_errors(findings: Iterable[Finding]) -> tuple[Criterion, ...]:
+    """One failed criterion for each finding of severity error: what is wrong does not pass."""
+    return tuple(
+        Criterion(
+            item.rule,
+            Verdict.FAIL,
+            f"{item.subject}: {item.message}" if item.subject else item.message,
+            evidence=item.evidence,
+        )
+        for item in findings
+        if item.severity is Severity.ERROR
+    )

@@ -210,3 +210,32 @@ def test_experts_stored_in_another_type(stated: dict[str, str], scheme: str) -> 
     assert schemes(found, LayerClass.ATTENTION) == [("fp8-block", "")]
     bare = profile({"architectures": ["Novel"]}, {**block, "store_dtype": "mxfp4"})
     assert schemes(bare, LayerClass.EXPERTS) == [("mxfp4", "every expert")]
+
+
+def mixed_attention(**algorithms: str) -> Mapping[str, Any]:
+    listed = {
+        f"model.layers.0.self_attn.{part}_proj": {"quant_algo": algo}
+        for part, algo in algorithms.items()
+    }
+    return modelopt("MIXED_PRECISION", quantized_layers=listed)
+
+
+def test_a_map_that_lists_a_part_of_a_fused_layer_speaks_of_all_of_it() -> None:
+    """`_resolve_quant_algo` gathers the listed parts' algorithms, and one is enough."""
+    found = profile({**QWEN3, "num_hidden_layers": 1}, mixed_attention(q="FP8"))
+    assert schemes(found, LayerClass.ATTENTION) == [
+        ("fp8-tensor", "k_proj, q_proj, v_proj"),
+        ("unquantized", "o_proj"),
+    ]
+    assert [(n.kind, n.subject) for n in found.notes] == [("shards-borrowed", "attention")]
+
+
+def test_a_map_with_two_algorithms_for_a_fused_layer_splits_it() -> None:
+    found = profile({**QWEN3, "num_hidden_layers": 1}, mixed_attention(q="FP8", k="NVFP4"))
+    assert [(n.kind, n.subject) for n in found.notes] == [("split-fusion", "attention")]
+
+
+def test_a_map_that_lists_every_part_leaves_nothing_to_note() -> None:
+    listed = dict.fromkeys(("q", "k", "v"), "FP8")
+    found = profile({**QWEN3, "num_hidden_layers": 1}, mixed_attention(**listed))
+    assert found.notes == ()

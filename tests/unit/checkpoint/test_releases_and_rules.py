@@ -182,6 +182,17 @@ SAYINGS: dict[str, tuple[CheckpointProfile, str, str]] = {
         "0.33.0",
         "auto",
     ),
+    "shards-borrowed": (
+        profile(
+            QWEN3_MOE,
+            modelopt(
+                "MIXED_PRECISION",
+                quantized_layers={"model.layers.0.self_attn.q_proj": {"quant_algo": "FP8"}},
+            ),
+        ),
+        "0.33.0",
+        "auto",
+    ),
     "reconstructed": (profile({**QWEN3, "_sparkproof": {"sources": ["a"]}}), "0.33.0", "auto"),
     "kv-scales-absent": (
         msgspec.structs.replace(

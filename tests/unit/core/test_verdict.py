@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkproof.core.errors import ExitCode
-from sparkproof.core.verdict import Verdict, exit_code, fold
+from sparkproof.core.finding import Confidence, Finding, Severity
+from sparkproof.core.verdict import Verdict, criteria_of_errors, exit_code, fold
 
 P = Verdict.PASS
 F = Verdict.FAIL
@@ -39,3 +40,16 @@ def test_every_verdict_has_an_exit_code() -> None:
         INC: ExitCode.INCONCLUSIVE,
         E: ExitCode.COULD_NOT_LOOK,
     }
+
+
+def finding(severity: Severity) -> Finding:
+    return Finding("checkpoint/refused", severity, Confidence.SHOWN, "it is wrong", subject="mlp")
+
+
+def test_only_an_error_is_a_failed_criterion() -> None:
+    [found] = criteria_of_errors([finding(severity) for severity in Severity])
+    assert (found.name, found.verdict, found.reason) == (
+        "checkpoint/refused",
+        F,
+        "mlp: it is wrong",
+    )
