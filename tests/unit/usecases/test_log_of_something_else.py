@@ -58,6 +58,7 @@ def test_one_line_that_says_something_is_enough(text: str) -> None:
         (b"\x7fELF\x02\0\0OSError: [Errno 98] Address already in use\n", "program or library"),
         (b"\0\x01OSError: [Errno 98] Address already in use\n\0\x02\0", "this is binary data"),
         ("CUDA error: no kernel image\n".encode("utf-16"), "this is text in UTF-16"),
+        (b'"finish_reason":"length"\n', "this is of a server's answer"),
     ],
 )
 def test_a_file_of_another_kind_is_told_by_its_name(data: bytes, told: str) -> None:

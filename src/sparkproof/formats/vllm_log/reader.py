@@ -13,6 +13,7 @@ from sparkproof.formats.vllm_log.lines import LINE_LIMIT, LineCutter
 from sparkproof.formats.vllm_log.phrases import PhraseIndex
 from sparkproof.formats.vllm_log.services import ServiceSplitter
 
+_ANSWER = b'"finish_reason"'
 _GIVE = "give a server's output: `docker logs NAME`, `journalctl -u UNIT`, a file"
 _DOCUMENT_HEADINGS = 3
 """A pasted log may have a comment before and after it."""
@@ -134,6 +135,10 @@ class LogReader:
             hint = f"only vLLM's logs are read; of {other}'s no line is judged"
             raise FormatError(f"this is {other}'s log, not vLLM's", where=self._where, hint=hint)
         if not any(lane.recognised for lane in lanes):
+            if _ANSWER in self._head:
+                hint = "sparkproof log --response FILE reads the answer's JSON"
+                why = "this is of a server's answer, not of its log"
+                raise FormatError(why, where=self._where, hint=hint)
             raise nothing_known(self._where)
         if any(boot.errors for boot in boots):
             return
