@@ -104,6 +104,8 @@ class ReleaseLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Functions that build the server's application, newest first."""
     quant_keys: str
     """``module:Class`` of the constants that name quantization schemes."""
+    argument_checks: tuple[str, ...]
+    """Folders and files of the package whose errors are about arguments."""
     routing: str
     """``module:function`` that names the method of a router."""
 

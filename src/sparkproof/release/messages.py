@@ -34,14 +34,20 @@ _NO_ERRORS = ("model_executor/models/", "models/")
 """Folders whose errors are about one architecture's shapes; their log calls are kept."""
 
 
-def read_messages(table: ModuleTable) -> tuple[tuple[Message, ...], tuple[Unknown, ...]]:
-    """Every wording, by file and line; calls of one wording in one file count together."""
+def read_messages(
+    table: ModuleTable, below: tuple[str, ...] = ("",)
+) -> tuple[tuple[Message, ...], tuple[Unknown, ...]]:
+    """Every wording, by file and line; calls of one wording in one file count together.
+
+    Args:
+        below: how the paths in the package begin that are read.
+    """
     found: dict[tuple[str, str, str], Message] = {}
     unknowns: list[Unknown] = []
     folder = table.root.removesuffix("__init__.py")
     for path in table.sources():
         inner = path.removeprefix(folder)
-        if inner.startswith(_NOT_OURS):
+        if not inner.startswith(below) or inner.startswith(_NOT_OURS):
             continue
         try:
             text = table.read_text(path)

@@ -103,9 +103,19 @@ class PartReader:
     def few(self) -> Parts:
         """What the arguments and the architecture of one deployment are held against."""
         configs, literals = self._configs()
+        messages, unread = read_messages(self._table, load_release_layout().argument_checks)
+        self.unknowns.extend(unread)
         return Parts(
-            models=self.models(), configs=configs, literals=literals, graphs=self._graphs()
+            models=self.models(),
+            configs=configs,
+            literals=literals,
+            graphs=self._graphs(),
+            parsers=self._parsers(),
+            messages=messages,
         )
+
+    def _parsers(self) -> tuple[ParserEntry, ...]:
+        return self._try("release/parsers", lambda: read_parsers(self._table), ())
 
     def _graphs(self) -> GraphRule | None:
         return self._try("release/graphs", lambda: read_graph_rule(self._table), None)
@@ -132,7 +142,7 @@ class PartReader:
             batch_tiers=self._try("release/batch", lambda: read_batch_tiers(self._table), ()),
             rules=(*async_rules, *runner_rules),
             graphs=self._graphs(),
-            parsers=self._try("release/parsers", lambda: read_parsers(self._table), ()),
+            parsers=self._parsers(),
             metrics=metrics,
             endpoints=self._try(
                 "release/endpoints", lambda: endpoints.read(layout.server_application), ()

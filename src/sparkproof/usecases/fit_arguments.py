@@ -15,6 +15,7 @@ from sparkproof.core.serve_line import ServeLine
 from sparkproof.facts.serve_flags import serve_flags
 from sparkproof.facts.surfaces import surface_of_release
 from sparkproof.recipe.vllm_args import parse_serve_args, take_serve_args
+from sparkproof.release.line_judge import NOTHING_KNOWN, Surroundings
 from sparkproof.release.serve_line import parse_serve_line
 from sparkproof.usecases.fit_inputs import version_of_artifact
 from sparkproof.usecases.prove_arguments import find_refused_arguments
@@ -38,11 +39,17 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: ServeLine | None = None
 
 
-def read_arguments(argv: Sequence[str], surface: ReleaseSurface | None, version: str) -> Arguments:
+def read_arguments(
+    argv: Sequence[str],
+    surface: ReleaseSurface | None,
+    version: str,
+    beside: Surroundings = NOTHING_KNOWN,
+) -> Arguments:
     """Type an argument list by the release's own parser, or by our table where there is none.
 
     Args:
         version: for what is said where there is no surface.
+        beside: the model and the box that they are for.
 
     Raises:
         UsageError: a value with which vLLM ends.
@@ -54,7 +61,8 @@ def read_arguments(argv: Sequence[str], surface: ReleaseSurface | None, version:
         return Arguments(parse_serve_args(argv), basis)
     line = parse_serve_line(surface, (_MODEL, *argv))
     basis = f"the parser of vLLM {surface.version}"
-    return Arguments(take_serve_args(line), basis, find_refused_arguments(surface, argv), line)
+    refused = find_refused_arguments(surface, argv, beside=beside)
+    return Arguments(take_serve_args(line), basis, refused, line)
 
 
 def arguments_of(argv: Sequence[str], artifact: str) -> Arguments:

@@ -18,6 +18,7 @@ from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.observations.state_layout import StateKind, StateLayout
 from sparkproof.core.serve_args import ServeArgs
 from sparkproof.core.serve_line import ServeLine
+from sparkproof.core.units import MIN_BOX_GIB
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.book import find_device
 from sparkproof.facts.memory_book import (
@@ -37,8 +38,12 @@ from sparkproof.usecases.fit_inputs import (
     read_deployment,
     version_of_artifact,
 )
+from sparkproof.usecases.line_findings import surroundings
 
 CPU = "cpu"
+MOST_JOBS = 1 << 16
+_JOB_DIGITS = 9
+"""Enough to be beyond any bound."""
 
 
 class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,6 +67,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         surface: of the release, where the caller has it; the caller then tells what it refuses.
         trial: `kv_gib` is a trial's, which no other word about the pool contradicts.
         chunks_as_full: the environment has chunked layers allocated like full attention.
+        env: variables of the server process.
     """
 
     checkpoint: str
@@ -86,6 +92,7 @@ class FitRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     surface: ReleaseSurface | None = None
     trial: bool = False
     chunks_as_full: bool = False
+    env: dict[str, str] = {}
 
 
 class FitCase(msgspec.Struct, frozen=True):
@@ -135,9 +142,11 @@ def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitC
         UnreachableError, FormatError: the checkpoint or the box can't be read.
     """
     version, surface = _release(request)
-    taken = read_arguments(request.argv, surface, version)
-    args = taken.args
     files = files or read_checkpoint_files(request.checkpoint)
+    device = "" if request.device == CPU else request.device
+    beside = surroundings(files.config, device, request.env)
+    taken = read_arguments(request.argv, surface, version, beside)
+    args = taken.args
     layout = read_state_layout(files.config, quantization=files.quantization, name=files.name)
     if request.chunks_as_full and args.hybrid_manager is None and layout.count(StateKind.CHUNKED):
         args = msgspec.structs.replace(args, hybrid_manager=False)
@@ -209,9 +218,9 @@ def is_beyond(choice: RuleChoice) -> bool:
 def _device(request: FitRequest) -> tuple[Device, int, int | None, bool]:
     """Device, total bytes, available bytes where they were read, and whether it shares memory."""
     given = request.total_gib
-    if given is not None and given <= 0:
+    if given is not None and given < MIN_BOX_GIB:
         raise UsageError(
-            f"a device of {given} GiB has no memory",
+            f"a device of {given} GiB has no memory to speak of",
             hint="give --total-gib as the device reports it",
         )
     if request.device == CPU:
@@ -240,7 +249,6 @@ def request_of(deployment: Deployment, surface: ReleaseSurface) -> FitRequest:
     Args:
         surface: of its artifact; what its parser refuses is the caller's to tell.
     """
-    jobs = deployment.env.get("MAX_JOBS", "")
     return FitRequest(
         checkpoint=deployment.checkpoint,
         version=surface.version,
@@ -251,10 +259,17 @@ def request_of(deployment: Deployment, surface: ReleaseSurface) -> FitRequest:
         total_gib=deployment.box.total_memory_gib,
         reserve_gib=deployment.box.reserve_gib,
         tenants=deployment.box.co_tenants,
-        jobs=int(jobs) if jobs.isdigit() else 0,
+        jobs=_compiler_jobs(deployment),
         chunks_as_full=_has_chunks_as_full(deployment),
+        env=deployment.env,
         as_usual=True,
     )
+
+
+def _compiler_jobs(deployment: Deployment) -> int:
+    """As the environment bounds them; what is no such number bounds nothing."""
+    jobs = deployment.env.get("MAX_JOBS", "")
+    return min(int(jobs[:_JOB_DIGITS]), MOST_JOBS) if jobs.isdecimal() else 0
 
 
 def _has_chunks_as_full(deployment: Deployment) -> bool:
@@ -276,7 +291,6 @@ def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitReque
         raise UsageError("a deployment has its own vLLM arguments", hint="edit its `args`")
     deployment = read_deployment(Path(reference))
     box = deployment.box
-    jobs = deployment.env.get("MAX_JOBS", "")
     own: dict[str, Any] = {
         "artifact": deployment.artifact,
         "device": deployment.device,
@@ -284,8 +298,9 @@ def fit_request(reference: str, argv: tuple[str, ...], **given: Any) -> FitReque
         "total_gib": box.total_memory_gib,
         "reserve_gib": box.reserve_gib,
         "tenants": box.co_tenants,
-        "jobs": int(jobs) if jobs.isdigit() else 0,
+        "jobs": _compiler_jobs(deployment),
         "chunks_as_full": _has_chunks_as_full(deployment),
+        "env": deployment.env,
     }
     stated = {key: value for key, value in given.items() if value not in (None, "", 0, {}, "gb10")}
     return FitRequest(

@@ -31,12 +31,15 @@ from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.code_reading import BUILT, UNBUILT
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.keep import keep
+from sparkproof.usecases.line_findings import surroundings_of
 from sparkproof.usecases.looking import Seen, see_artifact
 from sparkproof.usecases.other_platform import find_other_platform
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_arguments import (
     as_criterion,
+    find_overruled_arguments,
     find_refused_arguments,
+    is_told,
     selection_args,
 )
 from sparkproof.usecases.prove_branch import Look
@@ -141,9 +144,10 @@ def _report(
     arguments = selection_args(look.surface, deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
     in_branches = find_in_branches(branches, arguments)
+    beside = surroundings_of(deployment, checkpoint.files)
     refused = (
         *find_other_platform(subjects[0], deployment.box.platform),
-        *find_refused_arguments(look.surface, deployment.args, in_branches),
+        *find_refused_arguments(look.surface, deployment.args, in_branches, beside),
     )
     reported = find_reports(look, branches, arguments, device.device_class)
     fitted = find_fit(deployment, checkpoint, look.surface, arguments)
@@ -151,7 +155,7 @@ def _report(
         (
             *refused,
             *in_branches,
-            *fitted.findings,
+            *(item for item in fitted.findings if not is_told(item, refused)),
             *reported,
             *_surroundings(look, deployment, arguments, branches, subjects[0]),
         )
@@ -204,6 +208,7 @@ def _surroundings(
         *find_moving_tag(deployment.artifact, artifact),
         *find_unread_release(branches, look.surface.version),
         *find_ignored_variables(look),
+        *find_overruled_arguments(look.surface, deployment.args),
         *judge_checkpoint(look.profile, look.effective, arguments.kv_cache_dtype),
     )
 

@@ -13,6 +13,7 @@ from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.release.line_judge import NOTHING_KNOWN, Surroundings
 from sparkproof.release.serve_line import parse_serve_line
+from sparkproof.upgrade.view import FLAG_REFUSED
 from sparkproof.usecases.line_findings import find_in_parsed
 
 _STOPS = (Trouble.UNKNOWN, Trouble.MISSING, Trouble.VALUE, Trouble.FIELD, Trouble.EXTRA)
@@ -80,6 +81,12 @@ def _line(surface: ReleaseSurface, args: Sequence[str]) -> ServeLine:
 
 def _is_told(flag: str, findings: Sequence[Finding]) -> bool:
     return bool(flag) and any(flag in finding.message for finding in findings)
+
+
+def is_told(refusal: Finding, refused: Sequence[Finding]) -> bool:
+    """Whether a refusal that the memory plan found is told of the same flag already."""
+    same = (item.subject for item in refused if item.subject.startswith("--"))
+    return refusal.rule == FLAG_REFUSED and any(flag in refusal.message for flag in same)
 
 
 def as_criterion(finding: Finding) -> Criterion:

@@ -31,12 +31,14 @@ from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.flag_choices import try_flags
+from sparkproof.usecases.line_findings import surroundings_of
 from sparkproof.usecases.looking import Seen
 from sparkproof.usecases.other_platform import find_other_platform
 from sparkproof.usecases.outcomes import outcome_of
 from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
 from sparkproof.usecases.prove_arguments import (
     as_criterion,
+    find_overruled_arguments,
     find_refused_arguments,
     selection_args,
 )
@@ -123,7 +125,12 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
     in_branches = find_in_branches(branches, arguments)
     refused = (
         *find_other_platform(subject, deployment.box.platform),
-        *find_refused_arguments(look.surface, deployment.args, in_branches),
+        *find_refused_arguments(
+            look.surface,
+            deployment.args,
+            in_branches,
+            surroundings_of(deployment, asked.checkpoint.files),
+        ),
     )
     selection = Selection(
         name=_name(deployment, profile.name),
@@ -145,6 +152,7 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
         *find_sampler(deployment.box, look),
         *find_unread_release(branches, look.surface.version),
         *find_ignored_variables(look),
+        *find_overruled_arguments(look.surface, deployment.args),
         *judge_checkpoint(profile, look.effective, arguments.kv_cache_dtype),
     )
     unread = seen.code.unknowns if seen.code is not None else ()

@@ -197,10 +197,12 @@ def test_parsers_and_extras(surface: ReleaseSurface) -> None:
     ]
 
 
-def test_selection_alone_leaves_the_rest_out() -> None:
+def test_selection_alone_leaves_out_what_no_deployment_is_held_against() -> None:
     surface = read_surface(MemoryArtifact(source_tree()), oracles=ORACLES)
     assert surface.options
-    assert not surface.messages
+    assert surface.parsers
+    assert {item.path.split("/")[1] for item in surface.messages} == {"config"}
+    assert not surface.metrics
     assert not surface.endpoints
 
 

@@ -9,7 +9,13 @@ from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.unknown import Unknown
 from sparkproof.facts.surfaces import load_surface
-from sparkproof.usecases.prove_arguments import find_refused_arguments
+from sparkproof.upgrade.view import FLAG_REFUSED
+from sparkproof.usecases.line_findings import surroundings
+from sparkproof.usecases.prove_arguments import (
+    find_overruled_arguments,
+    find_refused_arguments,
+    is_told,
+)
 
 RULES = {"unknown": "release/unknown-option", "missing": "release/missing-value"}
 
@@ -37,6 +43,10 @@ def surface() -> ReleaseSurface:
         ('--compilation-config {"cudagraph_mode":"fulll"}', ["release/unknown-field"]),
         ('--kernel-config {"moe_backend":"Marlin"}', []),
         ('--hf-overrides {"whatever":1}', []),
+        ("vllm serve elsewhere --port 8000", ["release/unexpected-word"] * 3),
+        ("--max-num-seqs 32 --max-num-batched-tokens 16", ["release/flags-clash"]),
+        ("--enable-auto-tool-choice --tool-call-parser opneai", ["release/unknown-parser"]),
+        ("--gpu-memory-utilization 90", ["release/out-of-range"]),
     ],
 )
 def test_what_the_parser_would_refuse(surface: ReleaseSurface, args: str, rules: list[str]) -> None:
@@ -62,3 +72,55 @@ def test_options_that_could_not_be_read_refuse_nothing(surface: ReleaseSurface) 
     unread = Unknown(topic="release/options", where="arg_utils.py", why="not read")
     partly = msgspec.structs.replace(surface, unknowns=(unread,))
     assert find_refused_arguments(partly, ("--max-modl-len", "1")) == ()
+
+
+@pytest.mark.parametrize(
+    ("args", "rules"),
+    [
+        ("--max-model-len 8192", ["release/beyond-model"]),
+        ("--max-model-len 4096", []),
+        ('--max-model-len 8192 --hf-overrides {"max_position_embeddings":8192}', []),
+        ("-tp 2", ["release/too-few-gpus"]),
+        ("-tp 3 --nnodes 3", ["release/beyond-model"]),
+        ("-tp 2 --distributed-executor-backend ray", []),
+    ],
+)
+def test_the_model_and_the_box_are_asked(
+    surface: ReleaseSurface, args: str, rules: list[str]
+) -> None:
+    config = b'{"max_position_embeddings": 4096, "num_attention_heads": 32}'
+    beside = surroundings(config, "gb10", {})
+    found = find_refused_arguments(surface, args.split(), beside=beside)
+    assert [item.rule for item in found] == rules
+
+
+@pytest.mark.parametrize(
+    ("args", "severities"),
+    [
+        ("--kv-cache-dtype fp8 --kv-cache-dtype bfloat16", [Severity.WARNING]),
+        ("--enable-prefix-caching --no-enable-prefix-caching", [Severity.WARNING]),
+        ("--max-num-seqs 8 --max-num-seqs 8", [Severity.INFO]),
+        ('--enforce-eager --compilation-config {"cudagraph_mode":"FULL"}', [Severity.WARNING]),
+        ("--enforce-eager --max-num-seqs 8", []),
+    ],
+)
+def test_which_flag_wins_is_said(
+    surface: ReleaseSurface, args: str, severities: list[Severity]
+) -> None:
+    found = find_overruled_arguments(surface, args.split())
+    assert [item.severity for item in found] == severities
+    assert find_refused_arguments(surface, args.split()) == ()
+
+
+def test_a_secret_that_is_given_twice_is_not_shown(surface: ReleaseSurface) -> None:
+    (found,) = find_overruled_arguments(surface, ("--api-key", "hunter2", "--api-key", "hunter3"))
+    assert "hunter" not in str(found)
+
+
+def test_the_memory_plan_does_not_say_the_same_again(surface: ReleaseSurface) -> None:
+    refused = find_refused_arguments(surface, ("--gpu-memory-utilization", "90"))
+    planned = Finding(
+        FLAG_REFUSED, Severity.ERROR, Confidence.SHOWN, "`--gpu-memory-utilization 90` is too much"
+    )
+    assert is_told(planned, refused)
+    assert not is_told(planned, ())
