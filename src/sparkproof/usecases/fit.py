@@ -6,6 +6,7 @@ from shlex import quote
 
 import msgspec
 
+from sparkproof.checkpoint.limits import read_limits
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.memory_plan import KvPlan, MemoryPlan
 from sparkproof.core.redaction import redact_arguments
@@ -224,7 +225,7 @@ def _situation(
         sized_by_share=(case.request.kv_gib is None or case.request.trial)
         and not case.args.kv_bytes,
         plan=plan,
-        longest=shape.longest(plan.pool_bytes, plan.max_model_len),
+        longest=shape.longest(plan.pool_bytes, _allowed(case, plan.max_model_len)),
         unified=case.unified and case.device.capability != CPU,
         reserve_bytes=_host(case).reserve_bytes,
         memory=memory,
@@ -235,6 +236,12 @@ def _situation(
         or case.drafter is not None,
         override_admitted=is_override_admitted(case),
     )
+
+
+def _allowed(case: FitCase, length: int) -> int:
+    """A length, or what the model's config allows where that is less."""
+    longest = read_limits(case.files.config).longest
+    return min(length, longest) if longest else length
 
 
 def _servers(case: FitCase, memory: MemoryPlan) -> tuple[Server, ...]:
