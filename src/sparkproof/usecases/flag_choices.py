@@ -40,6 +40,8 @@ def try_flags(
 ) -> tuple[FlagChoice, ...]:
     """Values of the three backend flags that change something for this checkpoint.
 
+    Each has the verdict of the whole deployment with it, so none passes beside a layer that fails
+    whatever the flag is.
     Where the box's tools are unstated they are taken as present: what a value leads to is then
     the best that it can.
     """
@@ -74,6 +76,8 @@ class _Tried:
         oracles = [item for item in look.surface.oracles if item.flag == flag]
         self._reached = {item.id for item in oracles}
         self._present = [layer for layer in present.layers if self._is_reached(layer)]
+        rest = (layer for layer in present.layers if not self._is_reached(layer))
+        self._amiss = [layer for layer in rest if layer.verdict not in _QUIET]
         asked = {layer.prediction.oracle for layer in self._present if layer.prediction}
         self._oracles = [item for item in oracles if item.id in asked]
 
@@ -102,16 +106,19 @@ class _Tried:
         layers = self._layers(value)
         if [_pick(layer) for layer in layers] == [_pick(layer) for layer in self._present]:
             return None
-        errors = dict.fromkeys(_error(layer) for layer in layers if _error(layer))
+        failing = (layer for layer in self._amiss if layer.verdict is Verdict.FAIL)
+        anyway = [f"{layer.subject}: {layer.reason}" for layer in failing]
+        errors = dict.fromkeys(filter(None, map(_error, layers))) or anyway[:1]
         fallen = [layer for layer in layers if _fell_back(layer)]
-        verdict = fold(layer.verdict for layer in layers)
+        whole = (*layers, *self._amiss)
+        verdict = fold(layer.verdict for layer in whole)
         return FlagChoice(
             flag=self._flag,
             value=value,
             accepted=True,
             verdict=verdict,
             leads_to=_leads(layers),
-            reason=_decisive(layers, verdict) if verdict not in _QUIET else "",
+            reason=_decisive(whole, verdict) if verdict not in _QUIET else "",
             error="; ".join(errors),
             against=tuple(self._against(layers, fallen)),
             half=value not in _AUTO and self._leaves_some(),

@@ -219,6 +219,13 @@ def test_every_flag_is_tried_and_told_what_speaks_against_it() -> None:
     assert not choice(result, "--moe-backend", "marlin").error
 
 
+def test_no_flag_passes_beside_a_layer_that_fails_whatever_it_is() -> None:
+    result = asked(example("w4a4", "--linear-backend", "marlin"), vllm="0.20.0")
+    found = choice(result, "--attention-backend", "TRITON_ATTN")
+    assert found.verdict is Verdict.FAIL
+    assert "no --linear-backend" in found.error
+
+
 def test_a_value_that_the_command_line_refuses_is_not_accepted() -> None:
     result = asked(example("w4a4", "--linear-backend", "marlin"), vllm="0.22.0")
     found = {c.value: c for c in result.columns[0].choices if c.flag == "--linear-backend"}
