@@ -16,6 +16,9 @@ class Fallback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         arguments: flags with their values, added to the deployment's.
         variables: environment variables, added to the deployment's.
+        native: it keeps quantized layers on kernels that compute in their own format, if the
+            device has any; those are tried first.
+        named_only: tried only where a field report names it.
     """
 
     id: str
@@ -24,6 +27,8 @@ class Fallback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: date
     arguments: tuple[str, ...] = ()
     variables: dict[str, str] = {}
+    native: bool = False
+    named_only: bool = False
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -39,5 +44,11 @@ class Fallback(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def fallbacks() -> tuple[Fallback, ...]:
-    """All of them, in the order of their files."""
-    return load_folder("fallbacks", Fallback)
+    """All of them: what keeps kernels native first, then in the order of their files."""
+    found = load_folder("fallbacks", Fallback)
+    return tuple(sorted(found, key=lambda item: not item.native))
+
+
+def find_fallback(name: str) -> Fallback:
+    """One by its id; the meta-tests see to it that every name in the book is one."""
+    return next(item for item in fallbacks() if item.id == name)

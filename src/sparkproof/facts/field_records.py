@@ -9,6 +9,7 @@ import msgspec
 
 from sparkproof.core.field_report import Effect, FieldRecord, FieldReport
 from sparkproof.facts.book import load_folder
+from sparkproof.facts.fallback import Fallback, find_fallback
 from sparkproof.facts.releases import holds
 
 
@@ -51,6 +52,7 @@ class KnownIssue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         families: model families it was seen with.
         speculative, parallel: only with it, or only without; either where it is left out.
         beside: only where the checkpoint has layers of one of these schemes too.
+        ways: ids of the fallbacks that the remedy comes down to, where it can be typed.
     """
 
     id: str
@@ -72,6 +74,7 @@ class KnownIssue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speculative: bool | None = None
     parallel: bool | None = None
     beside: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
 
     def speaks_of(self, pick: Pick) -> bool:
         """Whether the pick is the one that was reported."""
@@ -121,3 +124,9 @@ def records_of(pick: Pick) -> tuple[FieldRecord, ...]:
     """What is known about a pick: what speaks against it first."""
     found = [item.record for item in known_issues() if item.speaks_of(pick)]
     return tuple(sorted(found, key=lambda record: not record.bad))
+
+
+def ways_around(record: FieldRecord) -> tuple[Fallback, ...]:
+    """What the remedy of a record comes down to, as something to type; empty where it can't be."""
+    named = (name for item in known_issues() if item.id == record.id for name in item.ways)
+    return tuple(map(find_fallback, named))

@@ -31,6 +31,8 @@ class Successor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         flag: option to use instead ("" for none: the thing is done by itself now).
         becomes: its value ("" keeps the old one, or is a switch).
         why: one line.
+        steers: oracles whose picks the old one decided about (none where it was of something
+            else); where no layer asks one of them, nothing has to take over.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Successor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     value: str = ""
     flag: str = ""
     becomes: str = ""
+    steers: tuple[str, ...] = ()
 
 
 class NewDefault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

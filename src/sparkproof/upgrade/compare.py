@@ -16,6 +16,7 @@ from sparkproof.upgrade.edits import apply_edits
 from sparkproof.upgrade.lifted import compare_claims
 from sparkproof.upgrade.model import compare_model
 from sparkproof.upgrade.picks import compare_picks
+from sparkproof.upgrade.reported import compare_reports
 from sparkproof.upgrade.sizes import compare_sizes
 from sparkproof.upgrade.view import Case
 from sparkproof.upgrade.words import compare_words
@@ -53,6 +54,7 @@ def compare(case: Case) -> Comparison:
             *compare_words(case),
             *compare_model(case),
             *compare_picks(case),
+            *compare_reports(case),
             *compare_sizes(case, given),
             *compare_behaviour(case, given),
             *compare_claims(case, given),

@@ -7,9 +7,11 @@ import msgspec
 from sparkproof.core.capability import ComputeCapability
 from sparkproof.core.claims import ClaimAnswer
 from sparkproof.core.deployment import Deployment
+from sparkproof.core.field_report import FieldRecord
 from sparkproof.core.memory_plan import KvPlan
 from sparkproof.core.observations.release_surface import Option, ReleaseSurface
 from sparkproof.core.results.proof import Branch
+from sparkproof.core.results.upgrade import Edit
 
 FLAG_REFUSED = "memory/flag-refused"
 """Rule of a flag with which the release ends; other refusals only say that nothing is planned."""
@@ -31,6 +33,20 @@ class Model(msgspec.Struct, frozen=True):
     vision: bool = False
 
 
+class Reported(msgspec.Struct, frozen=True):
+    """What is reported against picks of a release on this class of device.
+
+    Attributes:
+        subjects: the layer classes; `backends` what they get, in words.
+        edits: what gets around it, proven on that release; none where nothing does.
+    """
+
+    record: FieldRecord
+    subjects: tuple[str, ...]
+    backends: str
+    edits: tuple[Edit, ...] = ()
+
+
 class View(msgspec.Struct, frozen=True):
     """One side.
 
@@ -41,6 +57,7 @@ class View(msgspec.Struct, frozen=True):
         refusals: why no plan can be made, or why the engine would not start on it, by rule.
         claims: what this release says to each claim.
         delivery: device code was looked at.
+        reported: what speaks against its picks.
     """
 
     surface: ReleaseSurface
@@ -50,6 +67,7 @@ class View(msgspec.Struct, frozen=True):
     refusals: dict[str, str] = {}
     claims: dict[str, ClaimAnswer] = {}
     delivery: bool = False
+    reported: tuple[Reported, ...] = ()
 
 
 class Born(msgspec.Struct, frozen=True):

@@ -171,9 +171,12 @@ def _variable(
     successor = find_successor(after, name, value)
     drop = Edit(Action.DROP, name, variable=True)
     edits: tuple[Edit, ...] = (drop,)
-    if successor is not None and successor.flag and successor.flag not in typed:
+    idle = successor is not None and not _steers_some(case, successor)
+    if successor is not None and successor.flag and successor.flag not in typed and not idle:
         edits = (drop, Edit(Action.ADD, successor.flag, successor.becomes or value))
-    why = f"; {successor.why}" if successor is not None else ""
+    why = f"; {successor.why}" if successor is not None and not idle else ""
+    if idle:
+        why = "; nothing takes over: none of these layers was picked by it"
     fate = f"and {_STRICT} makes that an error" if strict else "warns and goes on"
     news = not before.env_names or name in before.env_names
     yield (
@@ -188,6 +191,18 @@ def _variable(
             edits=edits,
         ),
     )
+
+
+def _steers_some(case: Case, successor: Successor) -> bool:
+    """Whether the old one decided about any layer here; yes where that can't be told."""
+    branches = (*case.before.branches, *case.after.branches)
+    asked = {
+        layer.prediction.oracle
+        for branch in branches
+        for layer in branch.layers
+        if layer.prediction is not None
+    }
+    return not branches or not successor.steers or bool(asked & set(successor.steers))
 
 
 def _ending(case: Case, name: str) -> Iterator[Change]:

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from sparkproof.core.deployment import Box, Deployment
-from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.field_report import DeviceClass, FieldRecord
 from sparkproof.core.results.proof import Alternative, Branch
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict, fold
-from sparkproof.facts.fallback import Fallback, fallbacks
+from sparkproof.facts.book import find_device
+from sparkproof.facts.fallback import find_fallback
 from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
 from sparkproof.usecases.prove_summary import summarize
+from sparkproof.usecases.trials import general_ways, given_up, named_ways, reported_here
 
 _BACKENDS = ("--linear-backend", "--moe-backend", "--attention-backend")
 
@@ -35,23 +37,47 @@ def prove_branches(look: Look, box: Box, arguments: SelectionArgs) -> tuple[Bran
     return first, second
 
 
+class _Trial(msgspec.Struct, frozen=True):
+    """One change as it proved.
+
+    Attributes:
+        against: reports of trouble with its picks on this class of device.
+        given_up: how many picks are not native.
+        words: flags, values and variables that it adds.
+    """
+
+    told: Alternative
+    against: tuple[FieldRecord, ...]
+    given_up: int
+    words: frozenset[str] = frozenset()
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Lower is better."""
+        return len(self.against), self.given_up
+
+
 def find_alternatives(
     look: Look, deployment: Deployment, arguments: SelectionArgs
 ) -> tuple[Alternative, ...]:
     """What would change the verdict or the picks, each proven before it is named.
 
     Another image is named with whatever it leads to, unless both fail; a flag only where it
-    passes.
+    passes. What ends on kernels that are reported against comes after what does not.
     """
-    present = _proven(look, deployment.box, arguments, "as it is")
+    device = find_device(deployment.device).device_class
+    now = _proven(look, deployment.box, arguments, "as it is", device)
+    present = now.told
     images = [
         item
-        for item in _other_images(look, deployment.box, arguments)
-        if not (item.verdict is Verdict.FAIL and present.verdict is Verdict.FAIL)
+        for item in _other_images(look, deployment.box, arguments, device)
+        if not (item.told.verdict is Verdict.FAIL and present.verdict is Verdict.FAIL)
     ]
-    dropped = () if present.verdict is Verdict.PASS else tuple(_without_flags(look, deployment))
-    others = () if dropped else _other_flags(look, deployment)
-    return tuple(_unlike(present, (*images, *dropped, *others)))
+    passes = present.verdict is Verdict.PASS
+    dropped = () if passes else tuple(_without_flags(look, deployment, device))
+    others = () if dropped else _other_flags(look, deployment, now, device)
+    found = sorted((*images, *dropped, *others), key=lambda item: len(item.against))
+    return tuple(_unlike(present, (item.told for item in found)))
 
 
 def _unlike(present: Alternative, found: Iterable[Alternative]) -> Iterator[Alternative]:
@@ -63,24 +89,27 @@ def _unlike(present: Alternative, found: Iterable[Alternative]) -> Iterator[Alte
             yield item
 
 
-def _other_images(look: Look, box: Box, arguments: SelectionArgs) -> Iterator[Alternative]:
+def _other_images(
+    look: Look, box: Box, arguments: SelectionArgs, device: DeviceClass
+) -> Iterator[_Trial]:
     if any(getattr(box, tool) is None for tool in TOOLS):
         return
     for answer, word in ((True, "with"), (False, "without")):
         other = msgspec.structs.replace(box, **dict.fromkeys(TOOLS, answer))
         if other != box:
             change = f"{word} {' and '.join(TOOLS)} in the image"
-            yield _proven(look, other, arguments, change)
+            yield _proven(look, other, arguments, change, device)
 
 
-def _without_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
+def _without_flags(look: Look, deployment: Deployment, device: DeviceClass) -> Iterator[_Trial]:
     """The deployment without one of the backends that it names, where that alone passes."""
     for flag in _BACKENDS:
         left, taken = _apart(deployment.args, flag)
         if taken:
             arguments = selection_args(look.surface, left)
-            proven = _proven(look, deployment.box, arguments, f"without {' '.join(taken)}")
-            if proven.verdict is Verdict.PASS:
+            change = f"without {' '.join(taken)}"
+            proven = _proven(look, deployment.box, arguments, change, device)
+            if proven.told.verdict is Verdict.PASS:
                 yield proven
 
 
@@ -97,31 +126,35 @@ def _apart(args: Sequence[str], flag: str) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(left), tuple(taken)
 
 
-def _other_flags(look: Look, deployment: Deployment) -> Iterator[Alternative]:
-    """The changes that pass; one that holds more than another that passes is left out."""
-    enough: list[set[str]] = []
-    for fallback in fallbacks():
-        words = {*fallback.arguments, *fallback.variables}
-        if not _applicable(fallback, look.surface) or any(less < words for less in enough):
-            continue
-        forced = selection_args(look.surface, (*deployment.args, *fallback.arguments))
-        changed = msgspec.structs.replace(look, env={**look.env, **fallback.variables})
-        proven = _proven(changed, deployment.box, forced, fallback.change)
-        if proven.verdict is Verdict.PASS:
-            enough.append(words)
-            yield proven
+def _other_flags(
+    look: Look, deployment: Deployment, now: _Trial, device: DeviceClass
+) -> Iterator[_Trial]:
+    """The changes that pass: what no report speaks against first, then what stays native.
+
+    One that holds more than another that is as good is left out.
+    """
+    passing: list[_Trial] = []
+    ways = (*named_ways(now.against, look.surface), *general_ways(look.surface))
+    for name in dict.fromkeys(way.id for way in ways):
+        way = find_fallback(name)
+        forced = selection_args(look.surface, (*deployment.args, *way.arguments))
+        changed = msgspec.structs.replace(look, env={**look.env, **way.variables})
+        trial = _proven(changed, deployment.box, forced, way.change, device)
+        if trial.told.verdict is Verdict.PASS:
+            words = frozenset((*way.arguments, *way.variables))
+            passing.append(msgspec.structs.replace(trial, words=words))
+    for trial in sorted(passing, key=lambda item: item.rank):
+        if not any(o.words < trial.words and o.rank <= trial.rank for o in passing):
+            yield trial
 
 
-def _applicable(fallback: Fallback, surface: ReleaseSurface) -> bool:
-    """Whether the release has every flag and variable of it."""
-    return all(surface.option(flag) for flag in fallback.flags) and all(
-        name in surface.env_names for name in fallback.variables
-    )
-
-
-def _proven(look: Look, box: Box, arguments: SelectionArgs, change: str) -> Alternative:
+def _proven(
+    look: Look, box: Box, arguments: SelectionArgs, change: str, device: DeviceClass
+) -> _Trial:
     branches = prove_branches(look, box, arguments)
     verdict = fold(branch.verdict for branch in branches)
     if verdict is Verdict.SKIPPED and not look.code_read:
         verdict = Verdict.PASS  # every pick is told, and there is no artifact to look for more in
-    return Alternative(change, verdict, summarize(branches))
+    told = Alternative(change, verdict, summarize(branches))
+    against = tuple(reported_here(look, branches, arguments, device))
+    return _Trial(told, against, given_up(branches))

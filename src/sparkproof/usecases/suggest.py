@@ -11,6 +11,7 @@ from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.core.deployment import Box, Deployment
 from sparkproof.core.errors import UsageError
+from sparkproof.core.field_report import FieldRecord
 from sparkproof.core.finding import Confidence, Finding, Severity
 from sparkproof.core.ports import Progress
 from sparkproof.core.refs import redact_url
@@ -21,7 +22,6 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.core.verdict import Criterion, Verdict, fold
 from sparkproof.facts.advice import Purpose, parsers_of, purposes
 from sparkproof.facts.book import find_device
-from sparkproof.facts.fallback import fallbacks
 from sparkproof.facts.gate_questions import find_question
 from sparkproof.recipe.deployment_write import write_deployment
 from sparkproof.recipe.selection_args import parse_selection_args
@@ -31,6 +31,7 @@ from sparkproof.usecases.prove_alternatives import prove_branches
 from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_summary import summarize
+from sparkproof.usecases.reported import find_reports
 from sparkproof.usecases.suggest_lines import (
     Wishes,
     arguments_of,
@@ -40,6 +41,8 @@ from sparkproof.usecases.suggest_lines import (
     soak_of,
 )
 from sparkproof.usecases.suggest_sizes import Sized, size_of, tenants_of
+from sparkproof.usecases.suggest_ways import ways_around, ways_out
+from sparkproof.usecases.trials import reported_here
 from sparkproof.usecases.upgrade_sides import Opener, Side, Surfaces, is_number
 
 _RANK = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.ERROR)
@@ -68,7 +71,11 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    """One deployment that was proven."""
+    """One deployment that was proven.
+
+    Attributes:
+        reported: what people say of its picks, and `against` what speaks against them here.
+    """
 
     wishes: Wishes
     lines: tuple[SuggestedLine, ...]
@@ -76,6 +83,8 @@ class _Candidate(msgspec.Struct, frozen=True):
     branches: tuple[Branch, ...]
     verdict: Verdict
     sized: Sized
+    reported: tuple[Finding, ...]
+    against: tuple[FieldRecord, ...]
 
 
 def suggest(
@@ -132,19 +141,30 @@ def _try_all(
 
     What is wished for comes first, so a pass at a price (compiled at first use, say) is taken and
     its price told. Ways out are tried where everything plain fails, or hangs
-    on something that they avoid.
+    on something that they avoid; and where what passes is reported against on this device, what
+    the reports name instead.
     """
     tried: list[_Candidate] = []
-    for wishes in _wishes(checkpoint, purpose):
+
+    def passes(wishes: Wishes) -> bool:
         tried.append(_prove(wanted, purpose, checkpoint, side, wishes))
-        if tried[-1].verdict is Verdict.PASS:
+        return tried[-1].verdict is Verdict.PASS
+
+    surface = side.seen.surface
+    found = any(map(passes, _wishes(checkpoint, purpose)))
+    if not found and all(item.verdict is Verdict.FAIL or _hangs(item.branches) for item in tried):
+        found = any(map(passes, ways_out([item.wishes for item in tried], surface)))
+    if not found:
+        best = min(tried, key=lambda item: (_RANK.index(item.verdict), _hangs(item.branches)))
+        return _last(best, tried)
+    best = tried[-1]
+    for wishes in ways_around(best.wishes, best.against, surface):
+        if passes(wishes) and len(tried[-1].against) < len(best.against):
             return tried
-    if all(item.verdict is Verdict.FAIL or _hangs(item.branches) for item in tried):
-        for wishes in _ways_out([item.wishes for item in tried], side):
-            tried.append(_prove(wanted, purpose, checkpoint, side, wishes))
-            if tried[-1].verdict is Verdict.PASS:
-                return tried
-    best = min(tried, key=lambda item: (_RANK.index(item.verdict), _hangs(item.branches)))
+    return _last(best, tried)
+
+
+def _last(best: _Candidate, tried: Sequence[_Candidate]) -> list[_Candidate]:
     return [*(item for item in tried if item is not best), best]
 
 
@@ -161,22 +181,6 @@ def _wishes(checkpoint: ReadCheckpoint, purpose: Purpose) -> Iterator[Wishes]:
     caches = (False,) if checkpoint.profile.kv_cache_scheme else (True, False)
     for draft in drafts:
         yield from (Wishes(cache, draft) for cache in caches)
-
-
-def _ways_out(plain: Sequence[Wishes], side: Side) -> Iterator[Wishes]:
-    """The same with each fallback that the release has the flags for."""
-    surface = side.seen.surface
-    for item in fallbacks():
-        flags = all(surface.option(flag) for flag in item.flags)
-        if not flags or any(name not in surface.env_names for name in item.variables):
-            continue
-        for wish in plain:
-            yield msgspec.structs.replace(
-                wish,
-                fallback=item.arguments,
-                variables=item.variables,
-                fallback_reason=f"what is selected by itself does not prove: {item.title}",
-            )
 
 
 def _prove(
@@ -205,9 +209,20 @@ def _prove(
     sized = size_of(build, purpose, profile, side.version, wanted.weights_gib)
     lines, deployment = build(sized)
     look = side.seen.look_at(profile, deployment.env)
-    branches = prove_branches(look, deployment.box, selection_args(look.surface, deployment.args))
+    arguments = selection_args(look.surface, deployment.args)
+    branches = prove_branches(look, deployment.box, arguments)
+    device = find_device(wanted.device).device_class
     verdict = fold((*_verdicts(branches, delivery=look.code_read), sized.verdict))
-    return _Candidate(wishes, lines, deployment, branches, verdict, sized)
+    return _Candidate(
+        wishes,
+        lines,
+        deployment,
+        branches,
+        verdict,
+        sized,
+        reported=find_reports(look, branches, arguments, device),
+        against=tuple(reported_here(look, branches, arguments, device)),
+    )
 
 
 def _verdicts(branches: Sequence[Branch], *, delivery: bool) -> Iterator[Verdict]:
@@ -311,6 +326,7 @@ def _findings(
         for item in find_in_branches(best.branches, arguments)
         if delivery or not item.rule.startswith("deliver/")
     ]
+    found += [item for item in best.reported if item.severity is Severity.WARNING]
     if not best.sized.numbers.share:
         found.append(
             _finding("suggest/not-sized", Severity.INFO, best.sized.unsized, wanted.checkpoint)

@@ -71,7 +71,7 @@ def lines_of(
         *_backends(wishes),
         *_parsers(surface, profile, purpose),
     ]
-    return tuple(line for line in found if line.left_out or _has(surface, line))
+    return tuple(line for line in found if line.left_out or line.variable or _has(surface, line))
 
 
 def _has(surface: ReleaseSurface, line: SuggestedLine) -> bool:
@@ -170,6 +170,8 @@ def _drafts(
 
 def _backends(wishes: Wishes) -> Iterator[SuggestedLine]:
     words = list(wishes.fallback)
+    for name, value in wishes.variables.items():
+        yield SuggestedLine(name, value, wishes.fallback_reason, "selection", variable=True)
     if not words:
         yield SuggestedLine(
             "--moe-backend, --linear-backend, --attention-backend",
@@ -217,7 +219,7 @@ def _first(surface: ReleaseSurface, kind: str, names: tuple[str, ...]) -> str:
 
 def arguments_of(lines: tuple[SuggestedLine, ...]) -> tuple[str, ...]:
     """The words after ``vllm serve MODEL``."""
-    kept = (line for line in lines if not line.left_out)
+    kept = (line for line in lines if not line.left_out and not line.variable)
     return tuple(word for line in kept for word in (line.name, line.value) if word)
 
 

@@ -20,6 +20,7 @@ from sparkproof.core.results.upgrade import (
     Bite,
     Change,
     DeploymentUpgrade,
+    Edit,
     StepChanges,
     UpgradeResult,
 )
@@ -31,6 +32,7 @@ from sparkproof.facts.schema import Hardware
 from sparkproof.recipe.deployment_write import write_deployment
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.upgrade.compare import Comparison, compare, mended, verdict_of, without_additions
+from sparkproof.upgrade.reported import REPORTS
 from sparkproof.upgrade.view import Case
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
@@ -277,11 +279,13 @@ def _report(
 
 
 def _tells(change: Change) -> bool:
-    return change.bite is Bite.WONT_START
+    return change.bite is Bite.WONT_START or change.rests_on == REPORTS
 
 
 def _finding(result: DeploymentUpgrade, change: Change) -> Finding:
     rule, severity = _RULES[change.bite]
+    if change.rests_on == REPORTS:
+        rule = "select/reported-here"
     return Finding(
         rule=rule,
         severity=severity,
@@ -289,11 +293,14 @@ def _finding(result: DeploymentUpgrade, change: Change) -> Finding:
         message=change.message,
         subject=f"{result.name}: {change.subject}",
         evidence=change.evidence,
-        remedy=" and ".join(
-            " ".join(filter(None, (edit.action.value, edit.name, *edit.key, edit.value)))
-            for edit in change.edits
-        ),
+        remedy=" and ".join(_typed(edit) for edit in change.edits),
     )
+
+
+def _typed(edit: Edit) -> str:
+    if edit.variable:
+        return f"{edit.action.value} {'='.join(filter(None, (edit.name, edit.value)))}"
+    return " ".join(filter(None, (edit.action.value, edit.name, *edit.key, edit.value)))
 
 
 def _reason(result: DeploymentUpgrade) -> str:
@@ -317,7 +324,11 @@ def _summary(results: Sequence[DeploymentUpgrade], version: str) -> str:
     if unsure:
         told = f"{unsure} of {len(results)} can't be told whole on vllm {version}"
         return f"{told}; {touched} are touched by it as far as could be seen"
-    return f"all start on vllm {version}; {touched} of {len(results)} are touched by it"
+    told = f"all start on vllm {version}; {touched} of {len(results)} are touched by it"
+    failing = sum(any(c.rests_on == REPORTS for c in item.changes) for item in results)
+    if failing:
+        told += f", {failing} by a kernel that is reported to fail on this kind of device"
+    return told
 
 
 def _next_steps(results: Sequence[DeploymentUpgrade]) -> tuple[str, ...]:

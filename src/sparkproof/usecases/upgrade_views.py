@@ -20,6 +20,7 @@ from sparkproof.usecases.fit import FitRequest, fit
 from sparkproof.usecases.fit_case import request_of
 from sparkproof.usecases.prove_alternatives import prove_branches
 from sparkproof.usecases.prove_arguments import selection_args
+from sparkproof.usecases.upgrade_reported import reported_of
 from sparkproof.usecases.upgrade_sides import Side
 
 _POOL_GIB = 10.0
@@ -69,9 +70,13 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
     look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
     given_pool = given_pool or _without_weights(asked.checkpoint, deployment)
     plan, given, refusals = _plan(deployment, side.seen.surface, given_pool=given_pool)
+    box = side.seen.box_of(deployment.box)
+    branches = prove_branches(look, box, arguments)
+    boxed = msgspec.structs.replace(deployment, box=box)
     return msgspec.structs.replace(
         plain,
-        branches=prove_branches(look, side.seen.box_of(deployment.box), arguments),
+        branches=branches,
+        reported=reported_of(look, boxed, branches),
         plan=plan,
         given_pool=given,
         refusals=refusals,

@@ -65,7 +65,8 @@ def test_a_successor_that_would_end_the_start_is_not_offered() -> None:
 
 def test_a_changed_pick_without_device_code_leaves_it_open() -> None:
     found = one("q35-fp8", "0.24.0")
-    assert subjects(found, Bite.KERNEL) == {"experts fp8-block", "draft-experts fp8-block"}
+    picks = {"experts fp8-block", "draft-experts fp8-block"}
+    assert subjects(found, Bite.KERNEL) == {*picks, "fp8/deepgemm-12x"}
     assert found.verdict is Verdict.INCONCLUSIVE
 
 

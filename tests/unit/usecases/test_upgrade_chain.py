@@ -12,6 +12,7 @@ from sparkproof.adapters.progress import NoProgress
 from sparkproof.core.results.upgrade import Bite, Change
 from sparkproof.facts.book import find_device
 from sparkproof.upgrade.compare import Comparison, compare
+from sparkproof.upgrade.reported import REPORTS
 from sparkproof.upgrade.view import Case, View
 from sparkproof.usecases.checkpoint_reading import read_from
 from sparkproof.usecases.fit_inputs import read_deployment
@@ -69,8 +70,15 @@ def on_the_way(chain: Chain, releases: tuple[str, ...]) -> dict[Key, list[Change
 
 
 def lost(told: dict[Key, list[Change]], jump: Comparison) -> set[Key]:
-    """What the steps tell and the jump does not, but for what was taken back on the way."""
-    kept = {key for key, row in told.items() if row[0].before != row[-1].after}
+    """What the steps tell and the jump does not, but for what was taken back on the way.
+
+    Reports speak of the release that is asked about, and not of those on the way.
+    """
+    kept = {
+        key
+        for key, row in told.items()
+        if row[0].before != row[-1].after and row[0].rests_on != REPORTS
+    }
     known = {(change.bite, change.subject) for change in (*jump.changes, *jump.standing)}
     return {(b, s) for b, s in kept - known if (b, TOUCHED_BY.get(s, s)) not in known}
 

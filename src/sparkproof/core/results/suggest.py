@@ -16,6 +16,7 @@ class SuggestedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         value: as it is typed ("" for a switch, or where the thing is left out on purpose).
         rests_on: ``computed``, ``release surface``, ``selection``, ``fact`` or ``asked``.
         left_out: it is not in the deployment, and that is the choice.
+        variable: an environment variable, no flag.
     """
 
     name: str
@@ -23,6 +24,7 @@ class SuggestedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
     rests_on: str
     left_out: bool = False
+    variable: bool = False
 
 
 class Rung(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,7 +54,8 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         before, after: the same fact of both releases, in a few words ("" where there is none).
         edits: what to do about it; none where nothing has to be done or nothing helps.
         optional: the edits only keep the old state; the deployment as it should be leaves them.
-        rests_on: ``release surface``, ``selection``, ``arithmetic``, ``claim`` or ``fact``.
+        rests_on: ``release surface``, ``selection``, ``field report``, ``arithmetic``, ``claim``
+            or ``fact``.
         release: first release between that has it ("" where the steps were not asked for).
     """
 
