@@ -86,7 +86,7 @@ def as_fit(boot: Boot) -> Prediction:
     total = int(total_gib(boot) * GIB)
     kind = DEVICES[boot.device].capability
     pool = plan_budget(shape, ServeArgs(), weights, total, capability=kind).line("kv")
-    assert pool.origin is Origin.EXACT
+    assert pool.origin is Origin.ESTIMATED
     return Prediction(boot, pool.bytes / GIB, pool.low_bytes / GIB, pool.high_bytes / GIB)
 
 

@@ -271,6 +271,10 @@ def test_completion_scripts_and_answers(run: Run, shell: str) -> None:
         "COMP_CWORD": "2" if shell != "fish" else "gb",
     }
     assert b"gb10" in run(env=env).stdout
+    for words, place, told in (("prove --device gb", 3, "gb10"), ("receipt show la", 3, "latest")):
+        env["COMP_WORDS"] = f"sparkproof {words}"
+        env["COMP_CWORD"] = str(place) if shell != "fish" else words[-2:]
+        assert told.encode() in run(env=env).stdout
 
 
 def test_a_message_quotes_no_more_than_a_screen_holds(run: Run) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -18,16 +19,17 @@ from sparkproof.core.receipt import Receipt
 from sparkproof.core.results.receipts import ReceiptRow
 
 NAME = "index.sqlite3"
-_VERSION = 2
+_VERSION = 3
 _TABLE = """
 create table if not exists receipts (
   file text primary key, size integer not null, changed integer not null,
   hash text not null, command text not null, created_at text not null,
-  verdict text not null, summary text not null, inputs text not null, trouble text not null
+  verdict text not null, summary text not null, subject text not null,
+  inputs text not null, trouble text not null
 )"""
 _IN_ORDER = "order by cast(file as integer), file"
 """A name begins with its number, which has as many digits as it needs."""
-_COLUMNS = "file, hash, command, created_at, verdict, summary"
+_COLUMNS = "file, hash, command, created_at, verdict, summary, subject"
 
 
 class ReceiptIndex:
@@ -134,15 +136,31 @@ class ReceiptIndex:
             _, receipt = self._store.find(name)
             told = (*_told(receipt), "")
         except FormatError as error:
-            told = ("", "", "", "", "", "{}", error.reason or error.message)
+            told = ("", "", "", "", "", "", "{}", error.reason or error.message)
         values = (name, size, changed, *told)
         marks = ", ".join("?" * len(values))
         self._base.execute(f"insert or replace into receipts values ({marks})", values)  # noqa: S608
 
 
-def _told(receipt: Receipt) -> tuple[str, str, str, str, str, str]:
+def _told(receipt: Receipt) -> tuple[str, ...]:
     inputs = msgspec.json.encode(receipt.inputs).decode()
     report = msgspec.json.decode(receipt.report)
     summary = str(report.get("summary", "")) if isinstance(report, dict) else ""
+    about = _subject(report) if isinstance(report, dict) else ""
     verdict = receipt.verdict.value
-    return receipt.hash, receipt.command, receipt.created_at, verdict, summary, inputs
+    return receipt.hash, receipt.command, receipt.created_at, verdict, summary, about, inputs
+
+
+def _subject(report: dict[str, Any]) -> str:
+    """The deployment's name; else those of what was looked at, without their versions."""
+    result = report.get("result")
+    deployment = result.get("deployment") if isinstance(result, dict) else None
+    if isinstance(deployment, dict) and deployment.get("name"):
+        return str(deployment["name"])
+    subjects = report.get("subjects")
+    named = [
+        str(item.get("name") or item.get("ref") or "")
+        for item in (subjects if isinstance(subjects, list) else ())
+        if isinstance(item, dict)
+    ]
+    return ", ".join(dict.fromkeys(filter(None, named)))

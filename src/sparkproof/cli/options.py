@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from sparkproof.core.units import MAX_GIB
 
@@ -57,16 +58,60 @@ def page_path(_: click.Context, __: click.Parameter, path: Path | None) -> Path 
     return path
 
 
+def complete_device(
+    _ctx: click.Context, _param: click.Parameter, partial: str
+) -> list[CompletionItem]:
+    """Known devices that begin so."""
+    from sparkproof.facts.book import hardware  # noqa: PLC0415
+
+    known = sorted(hardware().values(), key=lambda device: device.id)
+    return [
+        CompletionItem(device.id, help=device.title)
+        for device in known
+        if device.id.startswith(partial.lower())
+    ]
+
+
+def complete_receipt(
+    ctx: click.Context, _param: click.Parameter, partial: str
+) -> list[CompletionItem]:
+    """Numbers of the store's receipts, newest first, each with what it is of."""
+    from sparkproof.adapters.receipt_index import ReceiptIndex  # noqa: PLC0415
+    from sparkproof.core.errors import SparkproofError  # noqa: PLC0415
+
+    try:
+        with ReceiptIndex(receipts_of(ctx.params.get("store"))) as index:
+            rows, _ = index.rows()
+    except SparkproofError:
+        return []
+    told = [CompletionItem("latest")] + [
+        CompletionItem(
+            row.file.partition("-")[0].lstrip("0"),
+            help=f"{row.command} {row.verdict} {row.subject}".rstrip(),
+        )
+        for row in reversed(rows)
+    ]
+    return [item for item in told if item.value.startswith(partial)]
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
 verbose_option = click.option("-v", "--verbose", is_flag=True, help="Show all of the detail.")
 offline_option = click.option(
     "--offline", is_flag=True, help="Use nothing but local files and the cache."
+)
+own_device_option = click.option(
+    "--device",
+    default="",
+    metavar="DEVICE",
+    shell_complete=complete_device,
+    help="Default: the deployment's, or gb10.",
 )
 device_option = click.option(
     "--device",
     default="gb10",
     show_default=True,
     metavar="DEVICE",
+    shell_complete=complete_device,
     help="A known device or a compute capability such as 12.1.",
 )
 

@@ -106,7 +106,8 @@ def plan_budget(
     else:
         why = f"what is left of the request{_by_boots(known, capability)}"
         ends = [max(requested - end, 0) for end in (high, low)]
-        lines.append(BudgetLine("kv", max(left, 0), ends[0], ends[1], Origin.EXACT, why))
+        origin = Origin.EXACT if ends[0] == ends[1] else Origin.ESTIMATED
+        lines.append(BudgetLine("kv", max(left, 0), ends[0], ends[1], origin, why))
         lines += [_exactly("slack", left, "what the request lacks")] if left < 0 else []
     return msgspec.structs.replace(partial, lines=tuple(lines))
 

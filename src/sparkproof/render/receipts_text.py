@@ -13,14 +13,16 @@ from sparkproof.render.lines import Cell, Line, Span, Style, Verbatim, heading, 
 from sparkproof.render.page import page_width
 from sparkproof.render.report_text import VERDICT_STYLE
 
-_FIXED_COLUMNS, _LEAST_COLUMNS = 12 + 20 + 6 * 2, 24
-"""Of the page: digest, moment and gaps; and what a summary gets at least."""
+_FIXED_COLUMNS, _LEAST_COLUMNS, _SUBJECT_COLUMNS = 12 + 20 + 7 * 2, 24, 22
+"""Of the page: digest, moment and gaps; what a summary gets at least, and a subject at most."""
 
 
 def render_list(result: ReceiptList) -> list[Line]:
     """One row a receipt, its number first; `receipt show` has the rest of a long summary."""
     named = max((len(row.command) + len(row.verdict) for row in result.receipts), default=0)
     numbered = len(str(len(result.receipts)))
+    subjects = [shorten(row.subject, _SUBJECT_COLUMNS) for row in result.receipts]
+    named += max(map(len, subjects), default=0)
     room = max(page_width() - named - numbered - _FIXED_COLUMNS, _LEAST_COLUMNS)
     rows: list[Sequence[Cell]] = [
         (
@@ -29,9 +31,10 @@ def render_list(result: ReceiptList) -> list[Line]:
             row.created_at,
             row.command,
             Span(row.verdict, VERDICT_STYLE[Verdict(row.verdict)]),
+            subject,
             shorten(row.summary, room),
         )
-        for row in result.receipts
+        for row, subject in zip(result.receipts, subjects, strict=True)
     ]
     return table(rows, right=frozenset({0}))
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkproof.cli.after_dashes import SplitCommand, after_dashes
-from sparkproof.cli.options import Gib, offline_option, output_options, package_option, page_path
+from sparkproof.cli.options import (
+    Gib,
+    offline_option,
+    output_options,
+    own_device_option,
+    package_option,
+    page_path,
+)
 
 if TYPE_CHECKING:
     from sparkproof.core.deployment import Deployment
@@ -24,7 +31,7 @@ _SKIPPABLE = click.Choice(["soak", "ab", "bench"])
 @click.argument("deployment", metavar="DEPLOYMENT [-- VLLM_ARGS]")
 @click.option("--checkpoint", default="", metavar="REF", help="In place of the deployment's.")
 @click.option("--artifact", default="", metavar="REF", help="Wheel, requirement, folder or image.")
-@click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
+@own_device_option
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
 @package_option

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sparkproof.cli.options import output_options
+from sparkproof.cli.options import complete_receipt, output_options
 
 _OUT = click.Path(dir_okay=False, path_type=Path)
 store_option = click.option(
@@ -42,7 +42,7 @@ def list_command(of: str, store: Path | None, as_json: bool, verbose: bool) -> N
 
 
 @command.command("show")
-@click.argument("receipt", default="latest")
+@click.argument("receipt", default="latest", shell_complete=complete_receipt)
 @store_option
 @output_options
 def show_command(receipt: str, store: Path | None, as_json: bool, verbose: bool) -> None:
@@ -57,7 +57,7 @@ def show_command(receipt: str, store: Path | None, as_json: bool, verbose: bool)
 
 
 @command.command("export")
-@click.argument("receipt", default="latest")
+@click.argument("receipt", default="latest", shell_complete=complete_receipt)
 @click.option("--html", type=_OUT, help="Write a page, with plots where there are figures.")
 @click.option("--csv", type=_OUT, help="Write a benchmark's requests, one a row.")
 @store_option
@@ -86,7 +86,7 @@ def export_command(
 
 
 @command.command("judge")
-@click.argument("receipt", default="latest")
+@click.argument("receipt", default="latest", shell_complete=complete_receipt)
 @store_option
 @output_options
 def judge_command(receipt: str, store: Path | None, as_json: bool, verbose: bool) -> None:
@@ -106,7 +106,7 @@ def judge_command(receipt: str, store: Path | None, as_json: bool, verbose: bool
 
 
 @command.command("verify")
-@click.argument("receipt", default="")
+@click.argument("receipt", default="", shell_complete=complete_receipt)
 @click.option("--head", default="", metavar="DIGEST", help="A head noted earlier, elsewhere.")
 @store_option
 @output_options

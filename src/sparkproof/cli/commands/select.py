@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sparkproof.cli.after_dashes import SplitCommand, after_dashes
-from sparkproof.cli.options import offline_option, output_options, package_option
+from sparkproof.cli.options import offline_option, output_options, own_device_option, package_option
 
 _STORE = click.Path(path_type=Path, file_okay=False)
 
@@ -16,7 +16,7 @@ _STORE = click.Path(path_type=Path, file_okay=False)
 @click.argument("checkpoints", nargs=-1, required=True, metavar="CHECKPOINT... [-- VLLM_ARGS]")
 @click.option("--artifact", default="", metavar="REF", help="Wheel, requirement, folder or image.")
 @click.option("--vllm", default="", metavar="VERSION", help="A release, without any artifact.")
-@click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
+@own_device_option
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
 @package_option

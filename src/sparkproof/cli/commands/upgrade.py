@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparkproof.cli.options import offline_option, output_options, package_option
+from sparkproof.cli.options import offline_option, output_options, own_device_option, package_option
 
 
 @click.command("upgrade")
@@ -19,7 +19,7 @@ from sparkproof.cli.options import offline_option, output_options, package_optio
     "--from", "present", default="", metavar="REF", help="What runs now, if not as they say."
 )
 @click.option("--checkpoint", default="", metavar="REF", help="In place of the deployments' own.")
-@click.option("--device", default="", metavar="DEVICE", help="Default: the deployment's, or gb10.")
+@own_device_option
 @click.option("--nvcc/--no-nvcc", default=None, help="nvcc is, or is not, where vLLM runs.")
 @click.option("--ninja/--no-ninja", default=None, help="ninja is, or is not, where vLLM runs.")
 @package_option

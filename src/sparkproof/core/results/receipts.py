@@ -9,7 +9,12 @@ from sparkproof.core.verdict import Verdict
 
 
 class ReceiptRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of the list."""
+    """One line of the list.
+
+    Attributes:
+        subject: what it is of: a deployment's name, else that of what was looked at ("" for
+            nothing named).
+    """
 
     file: str
     hash: str
@@ -17,6 +22,7 @@ class ReceiptRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     created_at: str
     verdict: str
     summary: str
+    subject: str = ""
 
 
 class ReceiptList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
