@@ -7,6 +7,8 @@ from sparkproof.facts.memory_book import layout_book
 from sparkproof.formats.json_object import Fields
 
 NO_SUM = "`sparkproof log FILE` reads the size of its pool off a boot"
+NO_POOL = "fit/no-pool"
+"""Topic of what is known: vLLM makes no cache for any layer."""
 _NO_POOL = "there is no pool to size: weights and activations are all it takes"
 
 
@@ -22,13 +24,13 @@ def find_no_decoder(text: Fields, top: Fields, name: str) -> list[Unknown]:
     model_type = text.text("model_type") or top.text("model_type")
     if model_type in layout_book().encoder_only:
         why = f"`{model_type}` takes its whole input at once and keeps no KV cache"
-        return [_note(name, text, "model_type", why, _NO_POOL)]
+        return [_note(name, text, "model_type", why, _NO_POOL, NO_POOL)]
     both_ways = text.raw.get("use_bidirectional_attention") is True
     inward = both_ways and model_type in layout_book().inward
     if inward or text.raw.get("is_causal") is False:
         key = "use_bidirectional_attention" if inward else "is_causal"
         why = f"{str(inward).lower()}, so it takes its whole input at once and keeps no KV cache"
-        return [_note(name, text, key, why, _NO_POOL)]
+        return [_note(name, text, key, why, _NO_POOL, NO_POOL)]
     return []
 
 
@@ -46,5 +48,5 @@ def find_unread(text: Fields, model_type: str, name: str) -> list[Unknown]:
     return [_note(name, text, "model_type", why, NO_SUM)]
 
 
-def _note(name: str, text: Fields, field: str, why: str, hint: str) -> Unknown:
-    return Unknown(f"{name}: {text.name(field)}", why, topic="fit", hint=hint)
+def _note(name: str, text: Fields, field: str, why: str, hint: str, topic: str = "fit") -> Unknown:
+    return Unknown(f"{name}: {text.name(field)}", why, topic=topic, hint=hint)

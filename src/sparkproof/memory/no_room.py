@@ -24,9 +24,7 @@ def find_no_room(memory: MemoryPlan | None, plan: KvPlan) -> Iterator[Finding]:
     measured = all(line.origin is Origin.MEASURED for line in lines)
     least = sum(line.low_bytes for line in lines)
     if least > memory.total_bytes:
-        over = gib(least - memory.total_bytes)
-        message = f"the weights alone exceed the {gib(memory.total_bytes)} of the box by {over}"
-        yield _finding(message, _SMALLER, sure=True)
+        yield from find_weights_beyond(least, memory.total_bytes)
     elif memory.kv_bytes:
         return
     elif least > memory.requested_bytes:
@@ -39,6 +37,14 @@ def find_no_room(memory: MemoryPlan | None, plan: KvPlan) -> Iterator[Finding]:
             f" {gib(memory.requested_bytes)}: {_ENDS}"
         )
         yield _finding(message, _way_out(memory, plan), sure=False)
+
+
+def find_weights_beyond(least_bytes: int, total_bytes: int) -> Iterator[Finding]:
+    """Weights that exceed the memory of the box."""
+    if least_bytes > total_bytes:
+        over = gib(least_bytes - total_bytes)
+        message = f"the weights alone exceed the {gib(total_bytes)} of the box by {over}"
+        yield _finding(message, _SMALLER, sure=True)
 
 
 def _beside(memory: MemoryPlan) -> int:

@@ -32,6 +32,7 @@ from sparkproof.usecases.fit_case import (
     is_beyond,
     read_case,
 )
+from sparkproof.usecases.fit_encoder import fit_without_pool, is_without_pool
 from sparkproof.usecases.fit_inputs import CheckpointFiles, weights_of
 from sparkproof.usecases.fit_items import find_large_items
 from sparkproof.usecases.fit_pool import PLANNED, find_pool, is_override_admitted, stated_pool
@@ -50,6 +51,8 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
         UnreachableError, FormatError: the checkpoint or the box can't be read.
     """
     case = read_case(request, files)
+    if is_without_pool(case):
+        return fit_without_pool(case)
     shape = case.shape()
     budget, memory = _memory(case, shape)
     pool, rounding, origin = find_pool(case, shape, budget)

@@ -32,7 +32,7 @@ from sparkproof.usecases.prove_images import find_encoder_budget
 FIT = "fit"
 _TRIAL_GIB = 10.0
 """Pool under which flags are judged where nothing tells its size."""
-_OF_FLAGS = frozenset(
+OF_FLAGS = frozenset(
     f"memory/{slug}"
     for slug in (
         "batched-tokens",
@@ -111,9 +111,10 @@ def _planned(deployment: Deployment, files: CheckpointFiles, surface: ReleaseSur
 def _fitted(report: Report[FitResult]) -> Fitted:
     errors = [item for item in report.findings if item.severity is Severity.ERROR]
     reason = errors[0].message if errors else report.summary
+    held = Verdict.PASS if report.result is not None else Verdict.SKIPPED
     return Fitted(
         memory=Memory(report.summary, report.result),
-        criterion=Criterion(FIT, Verdict.FAIL if errors else Verdict.PASS, reason),
+        criterion=Criterion(FIT, Verdict.FAIL if errors else held, reason),
         findings=report.findings,
         unknowns=report.unknowns,
         sequences=_sequences(report),
@@ -143,7 +144,7 @@ def _of_flags(request: FitRequest, files: CheckpointFiles, why: UsageError) -> F
         report = fit(msgspec.structs.replace(request, kv_gib=_TRIAL_GIB, trial=True), files)
     except SparkproofError:
         return _unplanned(why)
-    kept = tuple(item for item in report.findings if item.rule in _OF_FLAGS)
+    kept = tuple(item for item in report.findings if item.rule in OF_FLAGS)
     errors = [item for item in kept if item.severity is Severity.ERROR]
     fitted = _unplanned(why, _HINT)
     items = tuple(item for item in report.unknowns if item.topic == ITEMS)

@@ -79,6 +79,8 @@ def _attempt(build: Build, numbers: Numbers, version: str, weights_gib: float | 
         return _by_pool(build, request, numbers, error.message)
     except (UnreachableError, FormatError) as error:
         return Sized(numbers, unsized=error.message)
+    if report.result is None:
+        return Sized(numbers, unsized=report.summary)
     solved = _solved(report, _SHARE)
     if not solved:
         return Sized(numbers, trouble=f"{numbers.sequences} requests fit in no share of this box")

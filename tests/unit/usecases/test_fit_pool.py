@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sparkproof.core.errors import UsageError
+from sparkproof.core.errors import UnknownLayoutError, UsageError
 from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
@@ -204,11 +204,26 @@ def test_a_window_that_leaves_the_token_out_is_kept_longer_since_then(tmp_path: 
     assert found["0.29.0"].blocks_per_request == blocks + 2
 
 
-@pytest.mark.parametrize(
-    ("model_type", "said"), [("bert", "keeps no KV cache"), ("whisper", "not known here")]
-)
-def test_what_has_no_pool_is_refused_before_anything_else(
-    tmp_path: Path, model_type: str, said: str
-) -> None:
-    with pytest.raises(UsageError, match=said):
-        ask(written(tmp_path, {"model_type": model_type, "num_hidden_layers": 2}), argv=())
+def test_what_is_not_known_to_keep_a_pool_is_refused_before_anything_else(tmp_path: Path) -> None:
+    with pytest.raises(UnknownLayoutError, match="not known here"):
+        ask(written(tmp_path, {"model_type": "whisper", "num_hidden_layers": 2}), argv=())
+
+
+def encoder(tmp_path: Path, **parts: Any) -> Report[FitResult]:
+    config = {"model_type": "bert", "num_hidden_layers": 2}
+    return ask(written(tmp_path, config), argv=(), **parts)
+
+
+def test_an_encoder_has_weights_and_no_pool(tmp_path: Path) -> None:
+    report = encoder(tmp_path, weights_gib=0.41)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "keeps no KV cache; weights of 0.41 GiB and activations" in report.summary
+    assert report.result is None
+    assert [item.topic for item in report.unknowns] == ["fit/activations"]
+
+
+def test_an_encoder_beyond_the_box_fails(tmp_path: Path) -> None:
+    report = encoder(tmp_path, weights_gib=141.0)
+    assert report.verdict is Verdict.FAIL
+    assert [item.rule for item in report.findings] == ["memory/no-room-for-kv"]
+    assert "exceed the 121.69 GiB of the box by 19.31 GiB" in report.summary
