@@ -12,6 +12,9 @@ from sparkproof.gates.pages import make_finding
 
 _NAME = "soak/alive"
 _ILLEGAL = re.compile(r"illegal memory access|illegal address", re.IGNORECASE)
+_HEALTHY = 200
+_NO_SUCH_PAGE = (404, 405, 501)
+"""A gateway that has no `/health` says nothing of the engine; the answers do."""
 _GENERIC = ("ERROR", "CRITICAL", "FATAL")
 _FATAL = frozenset({Outcome.ENGINE_DEAD, Outcome.ILLEGAL_ACCESS})
 
@@ -27,6 +30,10 @@ def judge_alive(result: SoakResult) -> tuple[Criterion, Finding | None]:
         return _failed("soak/stuck", message, result)
     if not result.health and not result.sessions:
         return Criterion(_NAME, Verdict.INCONCLUSIVE, "nobody looked"), None
+    if result.health != _HEALTHY and result.health not in _NO_SUCH_PAGE:
+        said = f"answers {result.health}" if result.health else "never answered"
+        message = f"/health {said}, so it is not shown that the engine lives"
+        return Criterion(_NAME, Verdict.INCONCLUSIVE, message), None
     if any(session.anew for session in result.sessions):
         message = "the server was started anew between two stretches: this is not one long run"
         finding = make_finding("soak/started-anew", message)
@@ -41,7 +48,7 @@ def is_dead(result: SoakResult) -> bool:
     if result.process is not None and result.process.gone:
         return True
     looked = result.ending in (Ending.DONE, Ending.STUCK)
-    return looked and result.snapshot.healthy == 200 and result.health != 200
+    return looked and result.snapshot.healthy == _HEALTHY and result.health != _HEALTHY
 
 
 def death_began(result: SoakResult) -> FailureSeen | None:

@@ -175,6 +175,22 @@ def judged(result: SoakResult) -> tuple[Verdict, set[str], dict[str, Verdict]]:
     return fold(answers.values()), {f.rule for f in findings}, answers
 
 
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [(0, Verdict.INCONCLUSIVE), (503, Verdict.INCONCLUSIVE), (404, Verdict.PASS)],
+)
+def test_an_engine_whose_health_never_answered_is_not_called_alive(
+    status: int, answer: Verdict
+) -> None:
+    result = msgspec.structs.replace(
+        result_of(*sound_run()),
+        health=status,
+        snapshot=msgspec.structs.replace(SNAPSHOT, healthy=status),
+    )
+    verdict, _, answers = judged(result)
+    assert verdict is answers["soak/alive"] is answer
+
+
 def test_a_pass_says_what_it_did_not_exercise() -> None:
     verdict, rules, _ = judged(result_of(*sound_run()))
     assert (verdict, rules) == (Verdict.PASS, {"soak/no-preemption"})
