@@ -4,6 +4,8 @@ from __future__ import annotations
 
 MAX_GIB = 1 << 20
 """More than any box: a larger amount of memory is a slip of the unit."""
+MIN_BOX_GIB = 1 / 1024
+"""Less than any box has in all: a smaller one is a slip too."""
 _STEPS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from sparkproof.core.deployment import MAX_ARGS, Deployment
 from sparkproof.core.errors import FormatError
-from sparkproof.core.units import MAX_GIB
+from sparkproof.core.units import MAX_GIB, MIN_BOX_GIB
 
 MAX_BYTES = 1 << 18
 SCHEMA = 1
@@ -71,7 +71,8 @@ def _check_values(deployment: Deployment, where: str) -> None:
         **{f"box.co_tenants.{name}": value for name, value in box.co_tenants.items()},
     }
     for name, value in numbers.items():
-        if value is not None and not 0 <= value <= MAX_GIB:
+        least = MIN_BOX_GIB if name == "box.total_memory_gib" else 0
+        if value is not None and not least <= value <= MAX_GIB:
             raise FormatError(f"`{name}` is no amount of memory: {value}", where=where, hint=_HINT)
     if not deployment.checkpoint.strip():
         raise FormatError("`checkpoint` is empty", where=where, hint=_HINT)

@@ -91,3 +91,10 @@ def test_the_line_is_told_where_toml_tells_it() -> None:
         parse_deployment(b'checkpoint = "x"\nargs = [,]\n', "d.toml")
     assert caught.value.line == 2
     assert "explain deployment" in caught.value.hint
+
+
+@pytest.mark.parametrize("gib", ["1e-300", "0.0", "0", "-1.0", "inf", "1e9"])
+def test_a_box_without_memory_is_none(gib: str) -> None:
+    text = WHOLE.replace(b"121.6", gib.encode())
+    with pytest.raises(FormatError, match=r"`box\.total_memory_gib` is no amount of memory"):
+        parse_deployment(text, "d.toml")

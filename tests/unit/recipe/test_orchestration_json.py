@@ -128,7 +128,19 @@ def test_objects_out_of_shape_end_in_one_error(document: dict[str, Any], why: st
     assert caught.value.hint
 
 
-_ODD = (None, 5, -1.5, True, "x", [], [5, None, []], {}, {"a": 5}, [{}], [{"name": 5, "value": 5}])
+_ODD: tuple[Any, ...] = (
+    None,
+    5,
+    -1.5,
+    True,
+    "x",
+    [],
+    [5, None, []],
+    {},
+    {"a": 5},
+    [{}],
+    [{"name": 5, "value": 5}],
+)
 
 
 @pytest.mark.parametrize("odd", _ODD)

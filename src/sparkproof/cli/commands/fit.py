@@ -8,6 +8,9 @@ import click
 
 from sparkproof.cli.options import Gib, device_option, output_options
 
+_jobs = click.IntRange(0, 1 << 16)
+_count = click.IntRange(1, 1 << 40)
+
 
 def _tenants(
     _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
@@ -40,10 +43,10 @@ def _tenants(
 @click.option(
     "--tenant", multiple=True, callback=_tenants, metavar="NAME=GIB", help="Another server."
 )
-@click.option("--sequences", type=click.IntRange(1), default=None, help="Solve for this many.")
-@click.option("--length", type=click.IntRange(1), default=None, help="Tokens of each of them.")
-@click.option("--typical-length", type=click.IntRange(1), default=None, help="Tokens traffic uses.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Compiler jobs at a cold start.")
+@click.option("--sequences", type=_count, default=None, help="Solve for this many.")
+@click.option("--length", type=_count, default=None, help="Tokens of each of them.")
+@click.option("--typical-length", type=_count, default=None, help="Tokens traffic uses.")
+@click.option("--jobs", type=_jobs, default=0, help="Compiler jobs at a cold start.")
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the bars."
 )
