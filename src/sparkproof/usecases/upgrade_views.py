@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import FormatError, RefusedFlagError, UnreachableError, UsageError
-from sparkproof.core.finding import Severity
+from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.memory_plan import KvPlan
 from sparkproof.core.observations.checkpoint_profile import LayerClass
 from sparkproof.core.observations.release_surface import ReleaseSurface
@@ -20,13 +21,13 @@ from sparkproof.usecases.fit import FitRequest, fit
 from sparkproof.usecases.fit_case import request_of
 from sparkproof.usecases.prove_alternatives import prove_branches
 from sparkproof.usecases.prove_arguments import selection_args
+from sparkproof.usecases.prove_memory import OF_FLAGS
 from sparkproof.usecases.upgrade_reported import reported_of
 from sparkproof.usecases.upgrade_sides import Side
 
 _POOL_GIB = 10.0
 """Pool that two releases are compared on where the weights are not known."""
 _POOL_FLAG = "--kv-cache-memory-bytes"
-_STOPS = ("memory/below-one-request", "memory/start-check")
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -105,18 +106,24 @@ def _plan(
         return _on_given_pool(request)
     except (UnreachableError, FormatError):
         return None, False, {}
-    stops = {
-        item.rule: item.message
-        for item in report.findings
-        if item.severity is Severity.ERROR and item.rule in _STOPS
+    return _result(report), False, _stops(report.findings)
+
+
+def _stops(findings: Iterable[Finding]) -> dict[str, str]:
+    """What a proof fails on too, by rule."""
+    return {
+        item.rule: f"{item.subject}: {item.message}" if item.subject else item.message
+        for item in findings
+        if item.severity is Severity.ERROR
     }
-    return _result(report), False, stops
 
 
 def _on_given_pool(request: FitRequest) -> tuple[KvPlan | None, bool, dict[str, str]]:
     trial = msgspec.structs.replace(request, kv_gib=_POOL_GIB, trial=True)
     try:
-        return _result(fit(trial)), True, {}
+        report = fit(trial)
+        of_flags = [item for item in report.findings if item.rule in OF_FLAGS]
+        return _result(report), True, _stops(of_flags)
     except RefusedFlagError as error:
         return None, True, {FLAG_REFUSED: error.message}
     except UsageError as error:
