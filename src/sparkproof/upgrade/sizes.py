@@ -13,7 +13,7 @@ from sparkproof.upgrade.arguments import Given, lookup
 from sparkproof.upgrade.decisions import Decider, decider, speculation
 from sparkproof.upgrade.view import FLAG_REFUSED, Case, View
 
-_ARITHMETIC, _FACT = "arithmetic", "fact"
+_ARITHMETIC, _FACT, _SURFACE = "arithmetic", "fact", "release surface"
 _GIB = 1 << 30
 _LEAST = 0.01
 """Share of the printed tokens below which a difference is not told."""
@@ -40,9 +40,11 @@ def compare_sizes(case: Case, given: Sequence[Given]) -> Iterator[tuple[bool, Ch
 def _refusals(case: Case) -> Iterator[tuple[bool, Change]]:
     for rule, message in case.after.refusals.items():
         unplanned = case.after.plan is None and case.before.plan is None
-        if unplanned and rule != FLAG_REFUSED:
+        flag = rule.startswith("--")
+        if unplanned and rule != FLAG_REFUSED and not flag:
             continue  # no release told: it can't be planned here
-        change = Change(Bite.WONT_START, rule, message, _ARITHMETIC, after=message)
+        rests_on = _SURFACE if flag else _ARITHMETIC
+        change = Change(Bite.WONT_START, rule, message, rests_on, after=message)
         yield rule not in case.before.refusals, change
 
 

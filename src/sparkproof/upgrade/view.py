@@ -54,7 +54,8 @@ class View(msgspec.Struct, frozen=True):
         branches: the proof of every layer class; empty where the checkpoint was not read.
         plan: the KV pool; None where it can't be added up.
         given_pool: the pool was taken as given, since the weights are not known.
-        refusals: why no plan can be made, or why the engine would not start on it, by rule.
+        refusals: why no plan can be made, or why the engine would not start on it, by rule;
+            and by flag what the release has against the arguments as a whole.
         claims: what this release says to each claim.
         delivery: device code was looked at.
         reported: what speaks against its picks.

@@ -8,11 +8,13 @@ import msgspec
 
 from sparkproof.checkpoint.limits import read_limits
 from sparkproof.core.deployment import Deployment
-from sparkproof.core.finding import Finding
+from sparkproof.core.finding import Finding, Severity
 from sparkproof.core.observations.release_surface import ReleaseSurface
+from sparkproof.core.redaction import redact_arguments
 from sparkproof.core.serve_line import ServeLine
 from sparkproof.facts.book import find_device
 from sparkproof.release.line_judge import NOTHING_KNOWN, Surroundings, judge_line
+from sparkproof.release.serve_line import parse_serve_line
 
 _CONFIG = "config.json"
 _GPUS = "gpus_per_box"
@@ -53,3 +55,16 @@ def find_in_parsed(
     if any(line.get(flag) for flag in _OTHER_CONFIG):
         beside = msgspec.structs.replace(beside, longest=0, length=0, heads=0)
     return judge_line(surface, line, beside)
+
+
+def refused_together(
+    surface: ReleaseSurface, deployment: Deployment, files: Mapping[str, bytes]
+) -> dict[str, str]:
+    """What the release has against a deployment's arguments as a whole, by flag.
+
+    Args:
+        files: of its checkpoint; empty where it was not read.
+    """
+    line = parse_serve_line(surface, ("MODEL", *redact_arguments(deployment.args)))
+    found = find_in_parsed(surface, line, surroundings_of(deployment, files))
+    return {item.subject: item.message for item in found if item.severity is Severity.ERROR}

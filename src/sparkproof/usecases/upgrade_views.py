@@ -19,6 +19,7 @@ from sparkproof.upgrade.view import FLAG_REFUSED, Model, View
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint
 from sparkproof.usecases.fit import FitRequest, fit
 from sparkproof.usecases.fit_case import request_of
+from sparkproof.usecases.line_findings import refused_together
 from sparkproof.usecases.prove_alternatives import prove_branches
 from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_memory import OF_FLAGS
@@ -64,13 +65,17 @@ def view_of(asked: Subject, side: Side, *, given_pool: bool = False) -> View:
         claims=side.claims,
         delivery=side.seen.code is not None,
     )
-    if asked.checkpoint is None:
-        return plain
     deployment = asked.deployment
+    if asked.checkpoint is None:
+        refusals = refused_together(side.seen.surface, deployment, {})
+        return msgspec.structs.replace(plain, refusals=refusals)
     arguments = selection_args(side.seen.surface, deployment.args)
     look = side.seen.look_at(asked.checkpoint.profile, deployment.env)
     given_pool = given_pool or _without_weights(asked.checkpoint, deployment)
     plan, given, refusals = _plan(deployment, side.seen.surface, given_pool=given_pool)
+    together = refused_together(side.seen.surface, deployment, asked.checkpoint.files)
+    told = " ".join(refusals.values())
+    refusals |= {flag: message for flag, message in together.items() if flag not in told}
     box = side.seen.box_of(deployment.box)
     branches = prove_branches(look, box, arguments)
     boxed = msgspec.structs.replace(deployment, box=box)
