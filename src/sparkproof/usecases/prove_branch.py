@@ -46,13 +46,18 @@ from sparkproof.usecases.prove_roles import (
     draft_questions,
     why_not_loaded,
 )
-from sparkproof.usecases.quantization_flag import check_quantization, check_quantization_flag
+from sparkproof.usecases.quantization_flag import (
+    check_quantization,
+    check_quantization_flag,
+    quantized_while_loading,
+)
 
 TOOLS = ("nvcc", "ninja")
 EVERY_MODEL = "model/every"
 LINEAR_ATTENTION = "model/linear-attention"
 VISION_ATTENTION = "model/vision-attention"
 PLAIN_LINEAR = "model/unquantized-linear"
+_KEPT_WHILE_LOADING = (LayerClass.EMBEDDING, LayerClass.LM_HEAD)
 RECURRENT_KERNEL = "recurrent-kernel"
 VISION_KERNEL = "vision-kernel"
 
@@ -135,6 +140,8 @@ class _Prover:
         self._arguments = arguments
         self._choices = choices_of(arguments, look.env)
         self._gates = answer_gates(look, box)
+        wanted = arguments.quantization
+        self._loaded_as = quantized_while_loading(wanted, look.profile, look.surface)
 
     def run(self) -> Iterator[LayerProof]:
         yield from check_architecture(self._look.profile, self._look.surface, self._arguments)
@@ -170,6 +177,8 @@ class _Prover:
         if layer.scheme is QuantScheme.UNKNOWN:
             why = item.doubt or f"its scheme can't be told{_seen(layer)}"
             return _without(layer, Verdict.INCONCLUSIVE, why)
+        if self._loaded_as and layer.layer_class not in _KEPT_WHILE_LOADING:
+            return _without(layer, Verdict.INCONCLUSIVE, self._loaded_as)
         proof = self._predicted(layer, self._choices)
         return doubt_layer(proof, layer, self._look.profile)
 

@@ -20,6 +20,7 @@ _MODELOPT_NAMED = ("FP8", "MIXED_PRECISION")
 _MODELOPT_HELD = ("FP4", "MXFP8")
 _BEHIND = {_AUTO_ROUND: "inc"}
 """Names in checkpoints that a release's list has under another one."""
+_WHILE_LOADING = "it quantizes the weights while they are loaded, and the picks follow from that"
 _ASKED_FIRST = ("humming", "moe_wna16", "gguf", "marlin")
 """Names that take a checkpoint over where they are asked for."""
 
@@ -58,9 +59,19 @@ def check_quantization_flag(
         reason = f"vLLM refuses: the checkpoint is {declared}, which is not `{wanted}`"
         yield _flag(Verdict.FAIL, reason)
     else:
-        seen = f"the checkpoint declares {declared}" if declared else "the checkpoint has none"
+        seen = f"the checkpoint declares {declared}" if declared else _WHILE_LOADING
         reason = f"`--quantization {wanted}` is not followed here: {seen}"
         yield _flag(Verdict.INCONCLUSIVE, reason)
+
+
+def quantized_while_loading(
+    wanted: str, profile: CheckpointProfile, surface: ReleaseSurface
+) -> str:
+    """Why the picks of a checkpoint that declares no format are not its own; "" where they are."""
+    if profile.quant_method:
+        return ""
+    rows = check_quantization_flag(wanted, profile, surface)
+    return next((row.reason for row in rows if row.verdict is Verdict.INCONCLUSIVE), "")
 
 
 def _puts_its_own(profile: CheckpointProfile) -> bool:

@@ -18,6 +18,7 @@ from sparkproof.core.observations.checkpoint_profile import (
     LayerFormat,
     QuantScheme,
 )
+from sparkproof.core.observations.release_surface import Option, Source
 from sparkproof.core.refs import RefKind
 from sparkproof.core.results.proof import Branch, LayerProof
 from sparkproof.core.subject import Subject
@@ -293,6 +294,23 @@ def test_a_quantization_flag_is_followed_or_said_not_to_be(line: str, followed: 
     (branch,) = proven(look(), TOOLS, line)
     assert ("quantization-flag" in {item.subject for item in branch.layers}) is not followed
     assert (branch.verdict is Verdict.PASS) is followed
+
+
+def test_what_is_quantized_while_loading_is_not_judged_as_it_is_stored() -> None:
+    experts, head = (LayerFormat(kind, PLAIN) for kind in (LayerClass.EXPERTS, LayerClass.LM_HEAD))
+    at = look("13", experts, head)
+    at = msgspec.structs.replace(at, profile=msgspec.structs.replace(at.profile, quant_method=""))
+    option = Option("--quantization", ("fp8",), None, Source("arg_utils.py", 1))
+    others = (item for item in at.surface.options if item.flag != option.flag)
+    surface = msgspec.structs.replace(at.surface, options=(*others, option))
+    at = msgspec.structs.replace(at, surface=surface)
+    line = "--quantization fp8 --moe-backend flashinfer_trtllm"
+    (branch,) = proven(at, TOOLS, line)
+    found = {item.subject: item for item in branch.layers}
+    assert found["experts"].verdict is Verdict.INCONCLUSIVE
+    assert found["experts"].reason == found["quantization-flag"].reason
+    assert "while they are loaded" in found["experts"].reason
+    assert found["lm-head"].verdict is not Verdict.INCONCLUSIVE
 
 
 def test_nothing_quantized_has_its_own_words() -> None:
