@@ -41,7 +41,7 @@ from sparkproof.usecases.fit_inputs import (
 from sparkproof.usecases.line_findings import surroundings
 
 CPU = "cpu"
-MOST_JOBS = 1 << 16
+_MOST_JOBS = 1 << 16
 _JOB_DIGITS = 9
 """Enough to be beyond any bound."""
 
@@ -269,7 +269,7 @@ def request_of(deployment: Deployment, surface: ReleaseSurface) -> FitRequest:
 def _compiler_jobs(deployment: Deployment) -> int:
     """As the environment bounds them; what is no such number bounds nothing."""
     jobs = deployment.env.get("MAX_JOBS", "")
-    return min(int(jobs[:_JOB_DIGITS]), MOST_JOBS) if jobs.isdecimal() else 0
+    return min(int(jobs[:_JOB_DIGITS]), _MOST_JOBS) if jobs.isdecimal() else 0
 
 
 def _has_chunks_as_full(deployment: Deployment) -> bool:
