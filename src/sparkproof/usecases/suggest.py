@@ -27,8 +27,9 @@ from sparkproof.recipe.deployment_write import write_deployment
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
 from sparkproof.usecases.envelope import make_report
+from sparkproof.usecases.line_findings import surroundings_of
 from sparkproof.usecases.prove_alternatives import prove_branches
-from sparkproof.usecases.prove_arguments import selection_args
+from sparkproof.usecases.prove_arguments import find_refused_arguments, selection_args
 from sparkproof.usecases.prove_findings import find_in_branches
 from sparkproof.usecases.prove_summary import summarize
 from sparkproof.usecases.reported import find_reports
@@ -75,6 +76,7 @@ class _Candidate(msgspec.Struct, frozen=True):
 
     Attributes:
         reported: what people say of its picks, and `against` what speaks against them here.
+        refused: what the release has against its arguments.
     """
 
     wishes: Wishes
@@ -85,6 +87,7 @@ class _Candidate(msgspec.Struct, frozen=True):
     sized: Sized
     reported: tuple[Finding, ...]
     against: tuple[FieldRecord, ...]
+    refused: tuple[Finding, ...]
 
 
 def suggest(
@@ -212,16 +215,19 @@ def _prove(
     arguments = selection_args(look.surface, deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
     device = find_device(wanted.device).device_class
+    beside = surroundings_of(deployment, checkpoint.files)
+    refused = find_refused_arguments(look.surface, deployment.args, beside=beside)
     verdict = fold((*_verdicts(branches, delivery=look.code_read), sized.verdict))
     return _Candidate(
         wishes,
         lines,
         deployment,
         branches,
-        verdict,
+        Verdict.FAIL if refused else verdict,
         sized,
         reported=find_reports(look, branches, arguments, device),
         against=tuple(reported_here(look, branches, arguments, device)),
+        refused=refused,
     )
 
 
@@ -297,6 +303,8 @@ def _report(
 
 
 def _why(item: _Candidate) -> str:
+    if item.refused:
+        return item.refused[0].message
     return item.sized.trouble or summarize(item.branches)
 
 

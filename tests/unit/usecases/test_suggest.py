@@ -149,3 +149,13 @@ def test_a_pick_that_hangs_on_the_network_is_avoided(tmp_path: Path) -> None:
     result = ask(str(tmp_path), weights_gib=14.0)
     args = result.deployment.args
     assert args[args.index("--attention-backend") + 1] == "TRITON_ATTN"
+
+
+def test_a_deployment_that_the_release_would_refuse_is_no_suggestion(tmp_path: Path) -> None:
+    config = json.loads(Path(NVFP4).read_text(encoding="utf-8"))
+    config.get("text_config", config)["max_seq_length"] = 4096
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    found = ask(str(path))
+    assert found.verdict is Verdict.FAIL
+    assert all("4096 tokens" in item.reason for item in found.tried)
