@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import shlex
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -16,8 +17,16 @@ import msgspec
 from sparkproof.core.known_secrets import MASK, KnownSecrets
 from sparkproof.core.text import encodable, map_text
 
+_NAMES = r"(?:api[-_]?key|access[-_]?key|hf[-_]token|secret|passwd|password)"
+_IS = r"\\{0,8}[\"']?\s{0,8}[=:]\s{0,8}"
+_QUOTED_VALUE = r"\"(?:\\.|[^\"\\\n])+\"?|'(?:\\.|[^'\\\n])+'?"
 _PATTERNS = (
-    re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]{0,30}://)[^/\s@]+@", re.IGNORECASE),
+    re.compile(
+        # With a password that holds the signs of an address, too; a port is none.
+        r"(?P<keep>\b[a-z][a-z0-9+.-]{0,30}://)(?:[^/\s@]+@(?:[^/\s@\"'<>,]{1,256}@)?"
+        r"|[^/\s@:\"'<>,]{1,256}:(?!\d{1,5}/)[^\s@\"'<>,]{1,256}@)",
+        re.IGNORECASE,
+    ),
     re.compile(
         r"\b(?:(?:hf|gh[pousr]|npm)_[A-Za-z0-9]{16,}"
         r"|(?:sk|pk|rk|glpat|xox[abeprs]|nvapi|pypi)-[A-Za-z0-9_-]{16,}"
@@ -25,23 +34,33 @@ _PATTERNS = (
         r"|AIza[A-Za-z0-9_-]{30,}|A[KS]IA[0-9A-Z]{16}\b)"
     ),
     re.compile(r"(?P<keep>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE),
+    re.compile(
+        r"(?P<keep>\bAuthorization[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?:Bearer|Basic|Token|Api-?Key|Key"
+        r"|Digest|Negotiate)\s{1,8})[^\s\"',;}]+",
+        re.IGNORECASE,
+    ),
     re.compile(r"\beyJ[A-Za-z0-9_-]{8,4096}+\.[A-Za-z0-9_-]{8,4096}+\.[A-Za-z0-9_-]{8,}"),
     re.compile(
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
     ),
     re.compile(
-        # Not the tokens of a vocabulary, and not counts of tokens.
-        r"(?P<keep>(?:api[-_]?key|access[-_]?key|(?<!os_)(?<!pad_)(?<!unk_)token|secret|passwd"
-        r"|password)[\"']?\s*[=:]\s*[\"']?)(?!\d+\b|<)[^\s\"'&,;}]{4,}",
+        rf"(?P<keep>{_NAMES}{_IS})[\[(]\s{{0,8}}(?=[bru]{{0,2}}[\"'](?!<))"
+        rf"(?:[bru]{{0,2}}(?:{_QUOTED_VALUE})|[\s,])+[\])]?",
         re.IGNORECASE,
     ),
+    re.compile(rf"(?P<keep>{_NAMES}{_IS}[bru]{{0,2}})(?![\"']<)(?:{_QUOTED_VALUE})", re.IGNORECASE),
+    re.compile(rf"(?P<keep>{_NAMES}{_IS}\\{{0,8}}[\"']?)(?!<)[^\s\"'&,;}}]{{4,}}", re.IGNORECASE),
     re.compile(
-        r"(?P<keep>(?:api[-_]?key|access[-_]?key|hf[-_]token|secret|passwd|password)[\"']?\s*[=:]\s*)"
-        r"\[\s*[\"'](?!<)[^\]]*\]?",
+        # Not the tokens of a vocabulary, and not counts of tokens.
+        r"(?P<keep>(?<!os_)(?<!pad_)(?<!unk_)token[\"']?\s*[=:]\s*[\"']?)(?!\d{1,9}\b|<)"
+        r"[^\s\"'&,;}]{4,}",
         re.IGNORECASE,
     ),
     re.compile(r"(?P<keep>[?&](?:X-Amz-Signature|signature|sig)=)[^\s&\"']+", re.IGNORECASE),
-    re.compile(r"(?P<keep>--(?:api[-_]key|hf[-_]token)[= ])\S+"),
+    re.compile(
+        r"(?P<keep>--(?:api[-_]key|hf[-_]token)(?:=|[ \t]{1,8}(?:\\\n[ \t]{0,8})?"
+        rf"|[\"']\s{{0,8}},\s{{0,8}})[bru]{{0,2}})(?:{_QUOTED_VALUE}|(?!--)[^\s\"']\S*)"
+    ),
 )
 _HOME = re.compile(
     r"(?<![\w.-])(?:/home/[^/\s\"':,;)\]]+|/Users/[^/\s\"':,;)\]]+|/root(?![\w.-])"
@@ -159,7 +178,7 @@ def _secrets(value: object) -> list[str]:
             if isinstance(item, str) and _holds_secret(key, value):
                 found += _QUOTED.findall(item) or item.split()
             elif key == "command" and isinstance(item, str):
-                found += _secret_words(item.split())
+                found += _secret_words(_words(item))
             else:
                 found += _secrets(item)
     elif isinstance(value, list | tuple):
@@ -168,6 +187,13 @@ def _secrets(value: object) -> list[str]:
         for item in value:
             found += _secrets(item)
     return [text for text in found if _tells(text)]
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # cut within quotes
+        return command.split()
 
 
 def _secret_words(words: Iterable[str]) -> list[str]:
