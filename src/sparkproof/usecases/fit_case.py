@@ -143,8 +143,8 @@ def read_case(request: FitRequest, files: CheckpointFiles | None = None) -> FitC
     """
     version, surface = _release(request)
     files = files or read_checkpoint_files(request.checkpoint)
-    device = "" if request.device == CPU else request.device
-    beside = surroundings(files.config, device, request.env)
+    named = "" if request.device == CPU else request.device
+    beside = surroundings(files.config, named, request.env)
     taken = read_arguments(request.argv, surface, version, beside)
     args = taken.args
     layout = read_state_layout(files.config, quantization=files.quantization, name=files.name)
