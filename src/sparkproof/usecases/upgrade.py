@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -66,6 +67,7 @@ def upgrade(
     *,
     present: str = "",
     steps: Sequence[str] = (),
+    typed: Sequence[str] = (),
     surfaces: Surfaces = no_surfaces,
     cache: ArtifactCache | None = None,
     offline: bool = False,
@@ -78,6 +80,7 @@ def upgrade(
             surfaces are asked on both sides where there are any: no device code is looked at.
         present: what runs now, in place of each deployment's own artifact.
         steps: versions in between, to say which of them brings what; oldest first.
+        typed: how the user named the deployments, for what to type next.
 
     Raises:
         UsageError: nothing was asked, or a deployment names no artifact.
@@ -114,7 +117,7 @@ def upgrade(
         subjects.append(before.subject)
         between = _between(opener, before, after, steps)
         done.append(_one(one, before, after, opener, unknown, between, to))
-    return _report(device, after, done, subjects)
+    return _report(device, after, done, subjects, shlex.join(typed))
 
 
 def _device(deployments: Sequence[Deployment]) -> Hardware:
@@ -261,7 +264,11 @@ def _unknowns(asked: Asked, before: Side, after: Side) -> tuple[Unknown, ...]:
 
 
 def _report(
-    device: Hardware, after: Side, done: Sequence[Step], subjects: Sequence[Subject | None]
+    device: Hardware,
+    after: Side,
+    done: Sequence[Step],
+    subjects: Sequence[Subject | None],
+    named: str,
 ) -> Report[UpgradeResult]:
     results = tuple(item.result for item in done)
     result = UpgradeResult(after.version, device.title, results)
@@ -274,7 +281,7 @@ def _report(
         criteria=tuple(Criterion(f"upgrade/{r.name}", r.verdict, _reason(r)) for r in results),
         findings=tuple(_finding(r, c) for r in results for c in r.changes if _tells(c)),
         unknowns=tuple(dict.fromkeys(unknown for item in done for unknown in item.unknowns)),
-        next_steps=_next_steps(results),
+        next_steps=_next_steps(results, named or "DEPLOYMENT"),
     )
 
 
@@ -331,10 +338,10 @@ def _summary(results: Sequence[DeploymentUpgrade], version: str) -> str:
     return told
 
 
-def _next_steps(results: Sequence[DeploymentUpgrade]) -> tuple[str, ...]:
+def _next_steps(results: Sequence[DeploymentUpgrade], named: str) -> tuple[str, ...]:
     if any(not item.delivery for item in results):
         after = results[0].after
         return (
-            f"sparkproof upgrade DEPLOYMENT --to vllm=={after}  # looks at the device code as well",
+            f"sparkproof upgrade {named} --to vllm=={after}  # looks at the device code as well",
         )
     return ("sparkproof prove DEPLOYMENT  # on what is printed below, then smoke and soak",)

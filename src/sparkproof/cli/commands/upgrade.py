@@ -75,6 +75,7 @@ def command(
         to,
         present=present,
         steps=shipped_versions() if since else (),
+        typed=deployments,
         surfaces=shipped_surface,
         offline=offline,
         progress=make_progress(quiet=as_json),
