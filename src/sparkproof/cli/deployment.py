@@ -24,6 +24,7 @@ from sparkproof.recipe.orchestration_json import (
 )
 from sparkproof.recipe.other_forms import SUFFIXES as OTHER_FORMS
 from sparkproof.recipe.other_forms import refuse_form
+from sparkproof.recipe.overrides import refuse_config_file
 from sparkproof.usecases.fit_inputs import read_deployment
 
 _CONFIG = "config.json"
@@ -130,11 +131,7 @@ def _check_words(words: Sequence[str]) -> None:
             f"{len(words)} words for vLLM, more than the {MAX_ARGS} that are read",
             hint="give what follows `vllm serve MODEL`, and no more",
         )
-    if any(word == "--config" or word.startswith("--config=") for word in words):
-        raise UsageError(
-            "`--config` names a file with more arguments for vLLM, which is not read",
-            hint="write them out, as `vllm serve MODEL --flag …` takes them",
-        )
+    refuse_config_file(words)
 
 
 def _own_toml(reference: str) -> str:

@@ -22,6 +22,7 @@ from sparkproof.memory.findings import Situation, judge_memory
 from sparkproof.memory.kv_plan import KvShape, plan_kv
 from sparkproof.memory.no_room import NO_ROOM
 from sparkproof.memory.phases import Host, host_lines, plan_phases
+from sparkproof.recipe.overrides import OVERRIDES, changed_sizes
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.fit_answers import Pool, compare_flags, solve_knobs
 from sparkproof.usecases.fit_case import (
@@ -59,6 +60,7 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     plan = plan_kv(shape, pool, rounding_bytes=rounding, blocks=case.args.blocks_override)
     plan = _auto_length(case, shape, plan)
     neighbour, unknowns = _ask_neighbour(case, plan, pool, rounding)
+    overridden = _overridden(case)
     stated = bool(case.args.blocks_override)
     low, high = (None, None) if stated else _ends(shape, memory, origin)
     residence = _residence(case, memory)
@@ -91,10 +93,12 @@ def fit(request: FitRequest, files: CheckpointFiles | None = None) -> Report[Fit
     return make_report(
         "fit",
         result,
-        verdict=_verdict(findings, open_=neighbour is not None or is_beyond(case.choice)),
-        summary=_summary(plan, origin, findings),
+        verdict=_verdict(
+            findings, open_=bool(overridden) or neighbour is not None or is_beyond(case.choice)
+        ),
+        summary="; without it ".join((*_words(overridden), _summary(plan, origin, findings))),
         findings=findings,
-        unknowns=(*case.unknowns, *unknowns, *untold, *_unmeasured(case, origin)),
+        unknowns=(*overridden, *case.unknowns, *unknowns, *untold, *_unmeasured(case, origin)),
         next_steps=_next_steps(case, memory),
     )
 
@@ -283,8 +287,20 @@ def _starts(residence: Residence | None) -> tuple[StartStep, ...]:
     )
 
 
+def _overridden(case: FitCase) -> tuple[Unknown, ...]:
+    """That flags change the config which the layers were read from."""
+    keys = changed_sizes(case.request.argv)
+    why = f"not followed here, and changes {', '.join(keys[:4])}"
+    hint = "put them into a copy of the checkpoint's config.json, and name that"
+    return (Unknown(OVERRIDES, why, topic="fit/overrides", hint=hint),) if keys else ()
+
+
+def _words(overridden: tuple[Unknown, ...]) -> tuple[str, ...]:
+    return tuple(f"{item.where} is {item.why}" for item in overridden)
+
+
 def _verdict(findings: tuple[Finding, ...], *, open_: bool) -> Verdict:
-    """`open_`: releases disagree, or none bounds the one that was asked."""
+    """`open_`: releases disagree, none bounds the one that was asked, or the config is another."""
     failed = any(finding.severity is Severity.ERROR for finding in findings)
     return fold(
         (

@@ -14,6 +14,7 @@ from sparkproof.core.serve_args import ServeArgs
 from sparkproof.core.serve_line import ServeLine
 from sparkproof.facts.serve_flags import serve_flags
 from sparkproof.facts.surfaces import surface_of_release
+from sparkproof.recipe.overrides import refuse_config_file
 from sparkproof.recipe.vllm_args import parse_serve_args, take_serve_args
 from sparkproof.release.line_judge import NOTHING_KNOWN, Surroundings
 from sparkproof.release.serve_line import parse_serve_line
@@ -52,8 +53,9 @@ def read_arguments(
         beside: the model and the box that they are for.
 
     Raises:
-        UsageError: a value with which vLLM ends.
+        UsageError: a value with which vLLM ends, or arguments that stand in another file.
     """
+    refuse_config_file(argv)
     if surface is None or not surface.options:
         told = f"{serve_flags().checked:%Y-%m-%d}"
         whose = f"vLLM {version}" if version else "that artifact"

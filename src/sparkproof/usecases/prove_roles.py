@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -19,6 +18,7 @@ from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.draft_methods import DraftMethod, DraftWeights, find_draft_method
 from sparkproof.facts.releases import holds
+from sparkproof.recipe.overrides import changed_keys
 from sparkproof.release.serve_values import RefusedError, read_value
 from sparkproof.selection.request import Choices
 
@@ -34,8 +34,6 @@ DRAFT_ATTENTION = "draft-attention"
 ATTENTION_KERNEL = "attention-kernel"
 _CACHE_FLAG = "--kv-cache-dtype"
 _WITHOUT_MODEL = "vLLM refuses: a drafter with neither a method that brings its own nor a model"
-_NO_BEARING = ("rope_", "max_position_embeddings", "max_model_len", "original_max")
-"""Keys of a config that say how far positions reach: no kernel hangs on them."""
 _REMEMBERED = {"removed", "plugin"}
 _GENERIC = "transformers-backend"
 _VLLM_ONLY = "vllm"
@@ -112,14 +110,7 @@ def follows(layer: LayerProof, layers: Sequence[LayerProof]) -> bool:
 
 def check_overrides(arguments: SelectionArgs) -> Iterator[LayerProof]:
     """A row where flags change the config that everything else here was read from."""
-    if not arguments.hf_overrides:
-        return
-    try:
-        found = json.loads(arguments.hf_overrides)
-    except (ValueError, RecursionError):
-        found = None
-    keys = list(found) if isinstance(found, dict) else [arguments.hf_overrides[:60]]
-    told = [key for key in keys if not key.startswith(_NO_BEARING)]
+    told = changed_keys(arguments.hf_overrides)
     if told:
         reason = f"--hf-overrides is not followed here, and changes {', '.join(told[:4])}"
         yield _told(OVERRIDES, Verdict.INCONCLUSIVE, reason)
