@@ -63,7 +63,7 @@ _PLAN_OPTIONS = ("concurrency", "requests", "duration", "longest", "shared_prefi
     "--requests",
     default=0,
     callback=_above_zero,
-    help="How many in all (400 unless there is a duration).",
+    help="How many under load, after those asked alone (400 unless there is a duration).",
 )
 @click.option("--duration", type=Span(), default=0.0, help="In place of a number: 30m, 2h.")
 @click.option(
