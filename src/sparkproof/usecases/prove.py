@@ -144,11 +144,7 @@ def _report(
     arguments = selection_args(look.surface, deployment.args)
     branches = prove_branches(look, deployment.box, arguments)
     in_branches = find_in_branches(branches, arguments)
-    beside = surroundings_of(deployment, checkpoint.files)
-    refused = (
-        *find_other_platform(subjects[0], deployment.box.platform),
-        *find_refused_arguments(look.surface, deployment.args, in_branches, beside),
-    )
+    refused = _refused(subjects[0], look, deployment, checkpoint, in_branches)
     reported = find_reports(look, branches, arguments, device.device_class)
     fitted = find_fit(deployment, checkpoint, look.surface, arguments)
     findings = worst_first(
@@ -192,6 +188,21 @@ def _report(
         unknowns=(*_unknowns(look, seen), *fitted.unknowns),
         next_steps=(BUILT,) if unbuilt else _next_steps(branches, alternatives, findings),
         facts=_facts(device, branches),
+    )
+
+
+def _refused(
+    artifact: Subject,
+    look: Look,
+    deployment: Deployment,
+    checkpoint: ReadCheckpoint,
+    told: tuple[Finding, ...],
+) -> tuple[Finding, ...]:
+    """What ends the server before it loads anything."""
+    beside = surroundings_of(deployment, checkpoint.files)
+    return (
+        *find_other_platform(artifact, deployment.box.platform),
+        *find_refused_arguments(look.surface, deployment.args, told, beside),
     )
 
 
