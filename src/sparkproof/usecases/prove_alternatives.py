@@ -16,6 +16,7 @@ from sparkproof.facts.fallback import find_fallback
 from sparkproof.usecases.prove_arguments import selection_args
 from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
 from sparkproof.usecases.prove_summary import summarize
+from sparkproof.usecases.sampler_route import with_sampler
 from sparkproof.usecases.trials import general_ways, given_up, named_ways, reported_here
 
 _BACKENDS = ("--linear-backend", "--moe-backend", "--attention-backend")
@@ -155,6 +156,6 @@ def _proven(
     verdict = fold(branch.verdict for branch in branches)
     if verdict is Verdict.SKIPPED and not look.code_read:
         verdict = Verdict.PASS  # every pick is told, and there is no artifact to look for more in
-    told = Alternative(change, verdict, summarize(branches))
+    told = Alternative(with_sampler(change, box, look), verdict, summarize(branches))
     against = tuple(reported_here(look, branches, arguments, device))
     return _Trial(told, against, given_up(branches))
