@@ -9,6 +9,7 @@ import msgspec
 from sparkproof.core.finding import Confidence, Evidence, Finding, Severity, worst_first
 from sparkproof.core.memory_plan import KvPlan, MemoryPlan
 from sparkproof.core.serve_args import ServeArgs
+from sparkproof.facts.draft_methods import DraftWeights, find_draft_method
 from sparkproof.facts.memory_book import estimates
 from sparkproof.memory.budget import GIB, gib
 from sparkproof.memory.coresidence import Residence
@@ -114,12 +115,19 @@ def _too_few_blocks(case: Situation) -> Finding:
 def _draft_head(case: Situation) -> Iterator[Finding]:
     if case.draft_head:
         return
+    method = case.args.speculation.method if case.args.speculation else ""
+    known = find_draft_method(method) if method else None
+    message = "the flags ask for multi-token prediction, the config declares no layer for it"
+    remedy = "leave --speculative-config out, or name a checkpoint that brings the head"
+    if known is not None and known.weights is DraftWeights.MODEL:
+        message = f"the method {method} drafts with a model of its own, the flags name none"
+        remedy = 'give "model" in --speculative-config, or leave that out'
     yield Finding(
         rule="memory/no-draft-head",
         severity=Severity.ERROR,
         confidence=Confidence.SHOWN,
-        message="the flags ask for multi-token prediction, the config declares no layer for it",
-        remedy="leave --speculative-config out, or name a checkpoint that brings the head",
+        message=message,
+        remedy=remedy,
     )
 
 

@@ -234,6 +234,16 @@ def test_a_head_that_the_checkpoint_has_not(tmp_path: Path) -> None:
     assert "memory/no-draft-head" in fired(report)
 
 
+def test_a_method_with_a_model_of_its_own_is_not_taken_for_a_head(tmp_path: Path) -> None:
+    config = json.loads(Path(Q36).read_bytes())
+    del config["text_config"]["mtp_num_hidden_layers"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    argv = ("--speculative-config", '{"method": "eagle3", "num_speculative_tokens": 2}')
+    report = ask(checkpoint=str(tmp_path), kv_gib=7.15, argv=argv)
+    (found,) = (item for item in report.findings if item.rule == "memory/no-draft-head")
+    assert found.message == "the method eagle3 drafts with a model of its own, the flags name none"
+
+
 def test_a_drafter_has_to_be_there() -> None:
     argv = (
         "--speculative-config",
