@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sparkproof.checkpoint.effective import EffectiveFormat
-from sparkproof.core.finding import Confidence, Evidence, Finding
+from sparkproof.core.finding import Confidence, Evidence, Finding, Severity
 from sparkproof.core.observations.checkpoint_profile import (
     CheckpointProfile,
     DeclaredBy,
@@ -15,6 +15,7 @@ from sparkproof.core.observations.checkpoint_profile import (
 )
 from sparkproof.facts.book import rules
 
+_FAMILY = "checkpoint/"
 _FP4 = frozenset({QuantScheme.NVFP4_W4A4, QuantScheme.NVFP4_W4A16})
 _DECODER = frozenset(
     {
@@ -68,6 +69,15 @@ def judge_checkpoint(
     )
 
 
+def checkpoint_errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those that are wrong with the checkpoint itself, which no flag and no image mends."""
+    return tuple(
+        item
+        for item in findings
+        if item.severity is Severity.ERROR and item.rule.startswith(_FAMILY)
+    )
+
+
 def _found(
     slug: str,
     message: str,
@@ -77,7 +87,7 @@ def _found(
     evidence: tuple[Evidence, ...] = (),
     facts: tuple[str, ...] = (),
 ) -> Finding:
-    rule = rules()[f"checkpoint/{slug}"]
+    rule = rules()[f"{_FAMILY}{slug}"]
     return Finding(
         rule=rule.id,
         severity=rule.severity,

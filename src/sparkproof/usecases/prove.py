@@ -8,7 +8,7 @@ from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.open_artifact import open_artifact
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.checkpoint.rules import judge_checkpoint
+from sparkproof.checkpoint.rules import checkpoint_errors, judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest, sha256_hex
 from sparkproof.core.errors import UsageError
@@ -164,7 +164,8 @@ def _report(
     )
     verdict = fold(item.verdict for item in criteria)
     unbuilt = seen.code is not None and any(u.why == UNBUILT for u in seen.code.unknowns)
-    alternatives = () if refused or unbuilt else find_alternatives(look, deployment, arguments)
+    hopeless = refused or unbuilt or checkpoint_errors(findings)
+    alternatives = () if hopeless else find_alternatives(look, deployment, arguments)
     kernels = f"{subjects[0].title} {UNBUILT}" if unbuilt else summarize(branches)
     caveats = _caveats(deployment, look, fitted, verdict)
     return make_report(
@@ -272,11 +273,11 @@ def _next_steps(
     """Changes that pass, where the kernels are what does not."""
     if fold(branch.verdict for branch in branches) not in (Verdict.FAIL, Verdict.INCONCLUSIVE):
         errors = [item for item in findings if item.severity is Severity.ERROR]
-        return tuple(item.remedy or f"`sparkproof explain {item.rule}`" for item in errors[:1])
+        return tuple(item.remedy or f"sparkproof explain {item.rule}" for item in errors[:1])
     good = [item for item in alternatives if item.verdict is Verdict.PASS]
     if good:
         return tuple(f"it {passes_with(item.change)}" for item in good[:2])
-    return tuple(item.remedy or f"`sparkproof explain {item.rule}`" for item in findings[:1])
+    return tuple(item.remedy or f"sparkproof explain {item.rule}" for item in findings[:1])
 
 
 def _facts(device: Hardware, branches: tuple[Branch, ...]) -> tuple[str, ...]:

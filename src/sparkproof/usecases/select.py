@@ -10,10 +10,10 @@ import msgspec
 from sparkproof.adapters.cache import ArtifactCache
 from sparkproof.adapters.progress import NoProgress
 from sparkproof.adapters.store import ReceiptStore
-from sparkproof.checkpoint.rules import judge_checkpoint
+from sparkproof.checkpoint.rules import checkpoint_errors, judge_checkpoint
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
-from sparkproof.core.finding import Finding
+from sparkproof.core.finding import Finding, worst_first
 from sparkproof.core.ports import Progress
 from sparkproof.core.redaction import redact_arguments
 from sparkproof.core.report import Report
@@ -26,7 +26,7 @@ from sparkproof.core.results.select import (
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.subject import Subject
 from sparkproof.core.unknown import Unknown
-from sparkproof.core.verdict import Criterion, Verdict, fold
+from sparkproof.core.verdict import Criterion, Verdict, criteria_of_errors, fold
 from sparkproof.facts.book import find_device
 from sparkproof.facts.schema import Hardware
 from sparkproof.usecases.envelope import make_report
@@ -132,6 +132,8 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
             surroundings_of(deployment, asked.checkpoint.files),
         ),
     )
+    judged = judge_checkpoint(profile, look.effective, arguments.kv_cache_dtype)
+    amiss = criteria_of_errors(checkpoint_errors(judged))
     selection = Selection(
         name=_name(deployment, profile.name),
         architectures=profile.architectures,
@@ -141,8 +143,10 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
         delivery_known=seen.code is not None,
         args=redact_arguments(deployment.args),
         branches=tuple(_branch(look, branch, arguments, device) for branch in branches),
-        choices=try_flags(look, deployment.box, arguments, branches, device.device_class),
-        changes=() if refused else find_alternatives(look, deployment, arguments),
+        choices=()
+        if amiss
+        else try_flags(look, deployment.box, arguments, branches, device.device_class),
+        changes=() if refused or amiss else find_alternatives(look, deployment, arguments),
     )
     reported = find_reports(look, branches, arguments, device.device_class)
     findings = (
@@ -153,7 +157,7 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
         *find_unread_release(branches, look.surface.version),
         *find_ignored_variables(look),
         *find_overruled_arguments(look.surface, deployment.args),
-        *judge_checkpoint(profile, look.effective, arguments.kv_cache_dtype),
+        *judged,
     )
     unread = seen.code.unknowns if seen.code is not None else ()
     unknowns = (*profile.unknowns, *seen.surface.unknowns, *unread)
@@ -161,11 +165,20 @@ def _column(seen: Seen, subject: Subject, asked: Asked, device: Hardware) -> _Co
         *map(as_criterion, refused),
         *criteria_of(branches),
         *map(reported_criterion, reported),
+        *amiss,
     )
     if seen.code is None:
         criteria = (*criteria, _PICKS)
-    summary = refused[0].message if refused else summarize(branches)
+    summary = refused[0].message if refused else _told_first(branches, amiss)
     return _Column(selection, criteria, findings, unknowns, summary)
+
+
+def _told_first(branches: Sequence[Branch], amiss: Sequence[Criterion]) -> str:
+    """The kernels, unless they are all right and the checkpoint is not."""
+    selected = fold(branch.verdict for branch in branches)
+    if amiss and selected is not Verdict.FAIL:
+        return amiss[0].reason
+    return summarize(branches)
 
 
 def _with_shown(
@@ -269,7 +282,7 @@ def _next_steps(
             owner = f"{name} " if len(columns) > 1 else "it "
             good = [item for item in column.selection.changes if item.verdict is Verdict.PASS]
             steps += [f"{owner}{passes_with(item.change)}" for item in good[:2]]
-    rules = [item.rule for column in columns for item in column.findings]
+    rules = [item.rule for item in worst_first(f for c in columns for f in c.findings)]
     return tuple(steps[:_STEPS]) or tuple(f"sparkproof explain {rule}" for rule in rules[:1])
 
 

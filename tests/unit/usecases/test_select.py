@@ -14,6 +14,7 @@ from sparkproof.core.finding import Confidence, Severity
 from sparkproof.core.report import Report
 from sparkproof.core.results.select import Fate, FlagChoice, LayerSelection, SelectResult
 from sparkproof.core.verdict import Verdict
+from sparkproof.testing.checkpoints import QWEN3, config_files, modelopt
 from sparkproof.usecases.select import select
 
 ROOT = Path(__file__).parents[3]
@@ -224,6 +225,23 @@ def test_no_flag_passes_beside_a_layer_that_fails_whatever_it_is() -> None:
     found = choice(result, "--attention-backend", "TRITON_ATTN")
     assert found.verdict is Verdict.FAIL
     assert "no --linear-backend" in found.error
+
+
+def test_what_is_wrong_with_the_checkpoint_fails_it_and_no_flag_is_offered(tmp_path: Path) -> None:
+    part = "model.layers.0.self_attn"
+    listed = {
+        f"{part}.{name}_proj": {"quant_algo": algo} for name, algo in (("q", "FP8"), ("k", "MXFP8"))
+    }
+    files = config_files(QWEN3, modelopt("MIXED_PRECISION", quantized_layers=listed))
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    report = report_of(Deployment(checkpoint=str(tmp_path), box=TOOLS))
+    assert report.result is not None
+    [column] = report.result.columns
+    assert report.verdict is Verdict.FAIL
+    assert "loaded as one layer" in report.summary
+    assert (column.choices, column.changes) == ((), ())
+    assert report.next_steps == ("sparkproof explain checkpoint/split-fusion",)
 
 
 def test_a_value_that_the_command_line_refuses_is_not_accepted() -> None:
