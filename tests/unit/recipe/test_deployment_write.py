@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkproof.core.deployment import Box, Deployment
+from sparkproof.core.units import MIN_BOX_GIB
 from sparkproof.recipe.deployment_toml import parse_deployment
 from sparkproof.recipe.deployment_write import write_deployment
 
@@ -17,7 +18,7 @@ BOXES = st.builds(
     Box,
     nvcc=st.sampled_from((None, True, False)),
     packages=st.dictionaries(TEXT, TEXT, max_size=2),
-    total_memory_gib=st.none() | st.floats(0, 1e6),
+    total_memory_gib=st.none() | st.floats(MIN_BOX_GIB, 1e6),
     co_tenants=st.dictionaries(TEXT, st.floats(0, 1e3), max_size=2),
 )
 DEPLOYMENTS = st.builds(
