@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sparkproof.formats.vllm_log.reader import read_log
-from sparkproof.usecases.log import phrase_index
+from sparkproof.usecases.log.command import phrase_index
 
 _CHUNK = 1 << 20
 _RUNTIME = b"".join(

@@ -32,7 +32,7 @@ from sparkproof.facts.surfaces import load_surface, shipped_surfaces
 from sparkproof.recipe.selection_args import parse_selection_args
 from sparkproof.release.surface import read_surface
 from sparkproof.usecases.looking import see_surface
-from sparkproof.usecases.prove_alternatives import prove_branches
+from sparkproof.usecases.prove.alternatives import prove_branches
 
 ROOT = Path(__file__).parents[1]
 BOOTS = ROOT / "tests" / "data" / "selection" / "boots.toml"

@@ -23,9 +23,9 @@ from typing import NamedTuple
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.results.upgrade import Bite, Change
-from sparkproof.usecases.fit_inputs import read_deployment
-from sparkproof.usecases.upgrade import upgrade
-from sparkproof.usecases.upgrade_sides import shipped_surface, shipped_versions
+from sparkproof.usecases.fit.inputs import read_deployment
+from sparkproof.usecases.upgrade.command import upgrade
+from sparkproof.usecases.upgrade.sides import shipped_surface, shipped_versions
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "upgrade"
 FIVE = ("seed-q36", "q36-tuner", "js-q38", "q35-fp8", "dj-super")

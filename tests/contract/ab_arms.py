@@ -13,9 +13,9 @@ from sparkproof.gates.ab_tasks import Form, bundled_tasks
 from sparkproof.testing.stand_in import FakePort
 from sparkproof.testing.stand_in_answer import Behaviour
 from sparkproof.testing.task_server import TaskStandIn
-from sparkproof.usecases.ab import ab
-from sparkproof.usecases.ab_arms import ArmRef
-from sparkproof.usecases.ab_wish import AbWish
+from sparkproof.usecases.ab.arms import ArmRef
+from sparkproof.usecases.ab.command import ab
+from sparkproof.usecases.ab.wish import AbWish
 
 CONTROL, TREATMENT = "http://control", "http://treatment"
 TASKS = (*bundled_tasks(48), *bundled_tasks(48, form=Form.RAW))

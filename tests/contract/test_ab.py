@@ -36,9 +36,9 @@ from sparkproof.gates.ab import make_cells
 from sparkproof.gates.ab_judge import derive
 from sparkproof.testing.stand_in import FakePort
 from sparkproof.testing.stand_in_answer import Response
-from sparkproof.usecases.ab_arms import ArmRef
-from sparkproof.usecases.ab_cause import attribute
-from sparkproof.usecases.ab_report import report_ab
+from sparkproof.usecases.ab.arms import ArmRef
+from sparkproof.usecases.ab.cause import attribute
+from sparkproof.usecases.ab.report import report_ab
 
 
 def test_two_sound_servers_show_no_difference_and_say_what_would_have_been_seen(

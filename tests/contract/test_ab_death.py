@@ -12,7 +12,7 @@ from sparkproof.core.results.ab import AbOutcome
 from sparkproof.core.server_port import Ask, Failure, Reply
 from sparkproof.core.verdict import Verdict
 from sparkproof.testing.stand_in import FakePort, StandIn
-from sparkproof.usecases.ab_arms import ArmRef
+from sparkproof.usecases.ab.arms import ArmRef
 
 LOG = """INFO 11-30 08:00:00 [api_server.py:100] vLLM API server version 0.32.0
 ERROR 11-30 08:00:01 [core.py:900] EngineCore encountered a fatal error.

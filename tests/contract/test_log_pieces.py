@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sparkproof.core.errors import FormatError
-from sparkproof.usecases.log_pieces import read_kernel, read_metrics, read_pressure
+from sparkproof.usecases.log.pieces import read_kernel, read_metrics, read_pressure
 
 _KERNEL = b"[  12.345678] Out of memory: Killed process 7 (vllm) total-vm:1kB\n"
 _METRICS = b'# HELP x\nvllm:num_requests_running{model_name="m"} 1.0\n'

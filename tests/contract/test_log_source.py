@@ -18,7 +18,7 @@ from sparkproof.adapters.log_sources import (
 )
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.ports import LogSource
-from sparkproof.usecases.log_claims import find_container
+from sparkproof.usecases.log.claims import find_container
 
 DATA = b"first\nsecond\n" * 3
 MakeSource = Callable[[], LogSource]

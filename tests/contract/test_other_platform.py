@@ -15,7 +15,7 @@ from sparkproof.testing.artifacts import wheel_filename, wheel_files, zip_bytes
 from sparkproof.testing.device_code import container, library
 from sparkproof.testing.vllm_source import source_tree
 from sparkproof.usecases.select import select
-from sparkproof.usecases.upgrade_sides import Opener
+from sparkproof.usecases.upgrade.sides import Opener
 
 CONFIG = Path(__file__).parents[2] / "examples/qwen3.6-35b-a3b-w4a4/checkpoint"
 

@@ -20,13 +20,13 @@ from sparkproof.render.ab_html import ab_page
 from sparkproof.render.export import render_export, render_judgement
 from sparkproof.render.lines import plain_text
 from sparkproof.testing.stand_in import FakePort, StandIn
-from sparkproof.usecases.bench import Arm, bench
+from sparkproof.usecases.bench.command import Arm, bench
 from sparkproof.usecases.keep import keep
 from sparkproof.usecases.receipt_export import read_report
 from sparkproof.usecases.receipt_judge import judge_receipt
 from sparkproof.usecases.smoke import smoke
-from sparkproof.usecases.soak import Surroundings, soak
-from sparkproof.usecases.soak_run import Pace
+from sparkproof.usecases.soak.command import Surroundings, soak
+from sparkproof.usecases.soak.run import Pace
 
 URL = "http://tiny"
 

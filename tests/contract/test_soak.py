@@ -24,8 +24,8 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.gates.soak_plan import Wishes
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.soak import Surroundings, soak
-from sparkproof.usecases.soak_run import Pace
+from sparkproof.usecases.soak.command import Surroundings, soak
+from sparkproof.usecases.soak.run import Pace
 
 AT_ONCE = Pace(0.0, 0.01, 0.0)
 _CHILD = "import time; print('up', flush=True); time.sleep(600)"

@@ -22,8 +22,8 @@ from sparkproof.testing.openai_server import OpenAIServer
 from sparkproof.testing.small_vllm import write_small_wheel
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.prove_live import prove_live
-from sparkproof.usecases.prove_live_parts import LiveRequest
+from sparkproof.usecases.prove.live import prove_live
+from sparkproof.usecases.prove.live_parts import LiveRequest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.enable_socket]
 

@@ -16,8 +16,8 @@ from sparkproof.render.ab_html import ab_page
 from sparkproof.render.ab_text import render_ab
 from sparkproof.render.lines import plain_text
 from sparkproof.render.report_text import render_frame
-from sparkproof.usecases.ab_cause import attribute
-from sparkproof.usecases.ab_report import report_ab
+from sparkproof.usecases.ab.cause import attribute
+from sparkproof.usecases.ab.report import report_ab
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from sparkproof.render.smoke_text import render_smoke
 from sparkproof.render.why_text import render_why
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.bench import Arm, bench
+from sparkproof.usecases.bench.command import Arm, bench
 from sparkproof.usecases.compare import report_comparison
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.why import why

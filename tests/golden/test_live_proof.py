@@ -19,8 +19,8 @@ from sparkproof.render.report_text import render_frame
 from sparkproof.testing.small_vllm import write_small_wheel
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.prove_live import prove_live
-from sparkproof.usecases.prove_live_parts import LiveRequest
+from sparkproof.usecases.prove.live import prove_live
+from sparkproof.usecases.prove.live_parts import LiveRequest
 
 ROOT = Path(__file__).parents[2]
 SAME: dict[str, Any] = {

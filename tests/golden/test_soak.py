@@ -21,7 +21,7 @@ from sparkproof.core.results.soak import ClientCost, LogSeen, ProcessSeen
 from sparkproof.render.lines import plain_text
 from sparkproof.render.report_text import render_frame
 from sparkproof.render.soak_text import render_soak
-from sparkproof.usecases.soak_report import report_soak
+from sparkproof.usecases.soak.report import report_soak
 
 _DEAD: dict[str, Any] = {
     "outcome": Outcome.ENGINE_DEAD,

@@ -20,9 +20,9 @@ from sparkproof.core.report import Report
 from sparkproof.core.results.ab import AbOutcome, AbResult
 from sparkproof.core.verdict import Verdict
 from sparkproof.gates.ab import make_cells
-from sparkproof.usecases.ab import ab
-from sparkproof.usecases.ab_arms import ArmRef
-from sparkproof.usecases.ab_wish import AbWish
+from sparkproof.usecases.ab.arms import ArmRef
+from sparkproof.usecases.ab.command import ab
+from sparkproof.usecases.ab.wish import AbWish
 
 pytestmark = [pytest.mark.live, pytest.mark.enable_socket]
 _PROMPTS = 90

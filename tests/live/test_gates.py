@@ -30,9 +30,9 @@ from sparkproof.core.server_port import Ask
 from sparkproof.core.verdict import Verdict
 from sparkproof.load.schedule import make_plan
 from sparkproof.testing.small_vllm import write_small_wheel
-from sparkproof.usecases.bench import Arm, bench
-from sparkproof.usecases.prove_live import prove_live
-from sparkproof.usecases.prove_live_parts import LiveRequest
+from sparkproof.usecases.bench.command import Arm, bench
+from sparkproof.usecases.prove.live import prove_live
+from sparkproof.usecases.prove.live_parts import LiveRequest
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.why import why
 

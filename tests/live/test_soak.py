@@ -18,7 +18,7 @@ from sparkproof.adapters.journal import find_journal, read_records
 from sparkproof.core.observations.soak_run import Outcome, Record, SoakRecord
 from sparkproof.core.verdict import Verdict
 from sparkproof.gates.soak_plan import Wishes
-from sparkproof.usecases.soak import Surroundings, soak
+from sparkproof.usecases.soak.command import Surroundings, soak
 
 pytestmark = [pytest.mark.live, pytest.mark.enable_socket]
 _MAKER = Path(__file__).with_name("make_hybrid.py")

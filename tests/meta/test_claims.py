@@ -123,7 +123,7 @@ def test_the_page_is_that_of_the_records(repository: Any) -> None:
 
 
 def test_what_a_claim_is_about_can_be_explained() -> None:
-    from sparkproof.usecases.explain import list_topics  # noqa: PLC0415
+    from sparkproof.usecases.explain.command import list_topics  # noqa: PLC0415
 
     result = list_topics().result
     assert result is not None

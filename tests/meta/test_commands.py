@@ -16,7 +16,7 @@ from sparkproof.cli.registry import COMMANDS, SECTIONS, CommandEntry, command_of
 from sparkproof.cli.schemas import documents, file_name, render, schemas
 from sparkproof.core.errors import ExitCode
 from sparkproof.core.report import schema_name
-from sparkproof.usecases.explain import list_topics
+from sparkproof.usecases.explain.command import list_topics
 
 _IMPORTED_AS = {"prometheus-client": "prometheus_client"}
 _TYPED = re.compile(r"`sparkproof ([^`]+)`")

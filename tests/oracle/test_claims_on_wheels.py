@@ -10,8 +10,8 @@ from sparkproof.core.claims import ClaimAnswer
 from sparkproof.facts.claim import claims
 from sparkproof.facts.claim_records import claim_records
 from sparkproof.facts.surfaces import load_surface, shipped_surfaces
-from sparkproof.usecases.claim_pick import ClaimWalk
-from sparkproof.usecases.claim_recording import record_release
+from sparkproof.usecases.claims.pick import ClaimWalk
+from sparkproof.usecases.claims.recording import record_release
 
 SHIPPED = [version for version in claim_records() if version in shipped_surfaces()]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from sparkproof.facts.claim_records import ClaimRecord
 from sparkproof.render.claims_page import render_page
-from sparkproof.usecases.claim_recording import record_release
+from sparkproof.usecases.claims.recording import record_release
 from sparkproof.usecases.facts import make_matrix
 
 

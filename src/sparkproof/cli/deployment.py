@@ -25,7 +25,7 @@ from sparkproof.recipe.orchestration_json import (
 from sparkproof.recipe.other_forms import SUFFIXES as OTHER_FORMS
 from sparkproof.recipe.other_forms import refuse_form
 from sparkproof.recipe.overrides import refuse_config_file
-from sparkproof.usecases.fit_inputs import read_deployment
+from sparkproof.usecases.fit.inputs import read_deployment
 
 _CONFIG = "config.json"
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sparkproof.facts
 from sparkproof.adapters.progress import make_progress
-from sparkproof.usecases.ship_surfaces import ship_surfaces
+from sparkproof.usecases.release.ship import ship_surfaces
 
 
 def main(arguments: list[str]) -> None:

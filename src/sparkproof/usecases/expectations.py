@@ -12,9 +12,9 @@ from sparkproof.core.observations.boot_log import BootLog
 from sparkproof.core.results.smoke import Expected, LogSays
 from sparkproof.core.text import shorten
 from sparkproof.core.unknown import Unknown
-from sparkproof.usecases.fit_arguments import Arguments, find_parser, read_arguments
-from sparkproof.usecases.fit_inputs import version_of_artifact
-from sparkproof.usecases.log import read_last_boot
+from sparkproof.usecases.fit.arguments import Arguments, find_parser, read_arguments
+from sparkproof.usecases.fit.inputs import version_of_artifact
+from sparkproof.usecases.log.command import read_last_boot
 
 _SERVED = "--served-model-name"
 _NAMES, _NAME = 8, 80

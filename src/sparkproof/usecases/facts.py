@@ -39,8 +39,8 @@ from sparkproof.facts.claim import Claim, Kind, claims
 from sparkproof.facts.claim_probes import is_static
 from sparkproof.facts.claim_records import ClaimRecord, claim_records
 from sparkproof.facts.surfaces import load_surface, shipped_surfaces
-from sparkproof.usecases.claim_pick import ClaimWalk
-from sparkproof.usecases.claim_rows import claim_row, history, recorded_answer, sorted_claims
+from sparkproof.usecases.claims.pick import ClaimWalk
+from sparkproof.usecases.claims.rows import claim_row, history, recorded_answer, sorted_claims
 from sparkproof.usecases.envelope import make_report
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def verify_facts(
         material = Material(surface=surface, pick=ClaimWalk())
         rows = tuple(_without_artifact(record, material, claim) for claim in asked)
         return _verified(rows, record.version, f"vllm {record.version}, as recorded")
-    from sparkproof.usecases.claim_material import (  # noqa: PLC0415 - only artifacts pay
+    from sparkproof.usecases.claims.material import (  # noqa: PLC0415 - only artifacts pay
         claim_material,
     )
 

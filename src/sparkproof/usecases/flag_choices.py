@@ -18,8 +18,8 @@ from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict, fold
 from sparkproof.selection.predict import FELL_BACK
 from sparkproof.usecases.outcomes import reports_of
-from sparkproof.usecases.prove_branch import TOOLS, Look, prove_branch
-from sparkproof.usecases.prove_roles import ATTENTION_KERNEL
+from sparkproof.usecases.prove.branch import TOOLS, Look, prove_branch
+from sparkproof.usecases.prove.roles import ATTENTION_KERNEL
 
 _FIELDS = {
     "--moe-backend": "moe_backend",

@@ -27,7 +27,7 @@ from sparkproof.selection.gates import gates_needed
 from sparkproof.selection.predict import attention_oracle
 from sparkproof.selection.schemes import oracle_of
 from sparkproof.usecases.code_reading import read_code
-from sparkproof.usecases.prove_branch import Look
+from sparkproof.usecases.prove.branch import Look
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.backend import Means, Speed, backends
 from sparkproof.facts.field_records import Pick, records_of
-from sparkproof.usecases.prove_branch import Look
+from sparkproof.usecases.prove.branch import Look
 
 _SLOW = (Speed.EMULATION,)
 _RANK = tuple(Fate)

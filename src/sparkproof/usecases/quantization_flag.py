@@ -13,7 +13,7 @@ from sparkproof.core.observations.checkpoint_profile import CheckpointProfile
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.results.proof import LayerProof
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.prove_roles import QUANTIZATION, QUANTIZATION_FLAG
+from sparkproof.usecases.prove.roles import QUANTIZATION, QUANTIZATION_FLAG
 
 _MODELOPT, _AUTO_ROUND = "modelopt", "auto-round"
 _MODELOPT_NAMED = ("FP8", "MIXED_PRECISION")

@@ -20,12 +20,12 @@ from sparkproof.core.verdict import Criterion
 from sparkproof.gates.ab_judge import derive as derive_ab
 from sparkproof.gates.bench import derive as derive_bench
 from sparkproof.receipts.receipt import verify_one
-from sparkproof.usecases.ab_cause import attribute
-from sparkproof.usecases.ab_report import report_ab
-from sparkproof.usecases.bench import report_bench
+from sparkproof.usecases.ab.cause import attribute
+from sparkproof.usecases.ab.report import report_ab
+from sparkproof.usecases.bench.command import report_bench
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.smoke import report_smoke
-from sparkproof.usecases.soak_report import report_soak
+from sparkproof.usecases.soak.report import report_soak
 
 
 def _bench(result: BenchResult) -> Report[BenchResult]:

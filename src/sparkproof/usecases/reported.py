@@ -10,7 +10,7 @@ from sparkproof.core.results.proof import Branch
 from sparkproof.core.selection_args import SelectionArgs
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.usecases.outcomes import reports_of
-from sparkproof.usecases.prove_branch import Look
+from sparkproof.usecases.prove.branch import Look
 
 DEVICE_WORDS = {
     DeviceClass.GB10: "GB10",

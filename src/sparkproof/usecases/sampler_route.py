@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparkproof.core.deployment import Box
 from sparkproof.devicecode.delivery import JIT_CACHE
 from sparkproof.facts.sampler import sampler
-from sparkproof.usecases.prove_branch import TOOLS, Look
+from sparkproof.usecases.prove.branch import TOOLS, Look
 
 
 def builds_sampler(box: Box, look: Look) -> bool:

@@ -35,17 +35,17 @@ from sparkproof.usecases.line_findings import surroundings_of
 from sparkproof.usecases.looking import Seen
 from sparkproof.usecases.other_platform import find_other_platform
 from sparkproof.usecases.outcomes import outcome_of
-from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
-from sparkproof.usecases.prove_arguments import (
+from sparkproof.usecases.prove.alternatives import find_alternatives, prove_branches
+from sparkproof.usecases.prove.arguments import (
     as_criterion,
     find_overruled_arguments,
     find_refused_arguments,
     selection_args,
 )
-from sparkproof.usecases.prove_branch import Look
-from sparkproof.usecases.prove_findings import find_in_branches
-from sparkproof.usecases.prove_summary import criteria_of, passes_with, summarize
-from sparkproof.usecases.prove_surroundings import (
+from sparkproof.usecases.prove.branch import Look
+from sparkproof.usecases.prove.findings import find_in_branches
+from sparkproof.usecases.prove.summary import criteria_of, passes_with, summarize
+from sparkproof.usecases.prove.surroundings import (
     find_ignored_variables,
     find_sampler,
     find_unread_release,

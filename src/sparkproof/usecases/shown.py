@@ -19,7 +19,7 @@ from sparkproof.core.results.proof import Shown
 from sparkproof.core.results.receipts import ReceiptRow
 from sparkproof.core.verdict import Criterion, Verdict
 from sparkproof.recipe.selection_args import parse_selection_args
-from sparkproof.usecases.bench_identities import checkpoint_digest
+from sparkproof.usecases.bench.identities import checkpoint_digest
 
 LIVE = ("smoke", "soak", "bench")
 """Gates whose receipt says that a server ran."""

@@ -12,7 +12,7 @@ from sparkproof.facts.backend import Speed
 from sparkproof.facts.fallback import Fallback, fallbacks
 from sparkproof.facts.field_records import ways_around
 from sparkproof.usecases.outcomes import reports_of
-from sparkproof.usecases.prove_branch import Look
+from sparkproof.usecases.prove.branch import Look
 
 _NOT_NATIVE = (Speed.WEIGHT_ONLY.value, Speed.EMULATION.value)
 

@@ -33,7 +33,7 @@ from sparkproof.formats.device_scan import TOPIC
 from sparkproof.usecases.code_reading import read_code
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.other_platform import cpu_of, find_other_platform
-from sparkproof.usecases.prove_arguments import as_criterion
+from sparkproof.usecases.prove.arguments import as_criterion
 
 _VLLM = "vllm/"
 _WHEEL, _ANY = ".whl", "-any"

@@ -12,7 +12,7 @@ from sparkproof.adapters.identity import git_commit
 from sparkproof.adapters.meminfo import read_meminfo
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.errors import FormatError, UnreachableError
-from sparkproof.usecases.fit_inputs import read_deployment
+from sparkproof.usecases.fit.inputs import read_deployment
 
 
 @pytest.fixture

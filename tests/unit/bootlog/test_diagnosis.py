@@ -7,8 +7,8 @@ from tests.unit.bootlog.conftest import LOGS, DiagnoseText, ReadText, read_file
 
 from sparkproof.bootlog.diagnosis import diagnose
 from sparkproof.facts.book import signatures
-from sparkproof.usecases.log import view_boot
-from sparkproof.usecases.log_findings import describe_boot
+from sparkproof.usecases.log.command import view_boot
+from sparkproof.usecases.log.findings import describe_boot
 
 BANNER = "(APIServer pid=1) INFO 11-29 20:41:25 [api_utils.py:345]  █ ▀▄▀ █  version 0.26.0\n"
 READY = "(APIServer pid=1) INFO:     Application startup complete.\n"

@@ -11,7 +11,7 @@ from tests.unit.bootlog.conftest import INDEX, LOGS, ReadText, read_file
 from sparkproof.core.errors import FormatError
 from sparkproof.core.observations.boot_log import BootLog, Outcome
 from sparkproof.formats.vllm_log.reader import LogReader
-from sparkproof.usecases.log import read_last_boot, report_reading
+from sparkproof.usecases.log.command import read_last_boot, report_reading
 
 FIRST, SECOND = "h200-0.26.0-moe-nvfp4a16.log", "h200-0.26.0-moe-b12x-refused.log"
 FORMS = {

@@ -28,7 +28,7 @@ from sparkproof.receipts.compare import compare
 from sparkproof.render.bench_html import bench_page
 from sparkproof.testing.stand_in import FakePort, StandIn
 from sparkproof.testing.stand_in_answer import Behaviour
-from sparkproof.usecases.bench import Arm, bench, report_bench
+from sparkproof.usecases.bench.command import Arm, bench, report_bench
 from sparkproof.usecases.compare import measured_of
 
 PLAN = make_plan(modes=("answer",), depths=(64,), output=24, concurrencies=(1,), repeats=3)

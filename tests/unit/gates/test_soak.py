@@ -29,7 +29,7 @@ from sparkproof.gates.coherence import QUESTIONS
 from sparkproof.gates.soak import judge_soak
 from sparkproof.gates.soak_mix import Mix
 from sparkproof.gates.soak_plan import Wishes, check_wishes, draft_plan
-from sparkproof.usecases.soak_report import report_soak
+from sparkproof.usecases.soak.report import report_soak
 
 CACHE = {"kv_cache_size_tokens": "5120", "block_size": "128"}
 SNAPSHOT = ServerSnapshot(

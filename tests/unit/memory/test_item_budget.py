@@ -12,7 +12,7 @@ from sparkproof.core.finding import Severity
 from sparkproof.facts.surfaces import load_surface
 from sparkproof.memory.item_budget import RULE, ItemArgs, ItemCase, judge_items
 from sparkproof.release.serve_line import parse_serve_line
-from sparkproof.usecases.fit_items import read_item_args
+from sparkproof.usecases.fit.items import read_item_args
 
 
 def config_of(name: str, **changes: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from sparkproof.core.errors import UsageError
 from sparkproof.core.results.explain import Page
-from sparkproof.usecases.explain import explain
+from sparkproof.usecases.explain.command import explain
 
 
 def pages(topic: str) -> tuple[Page, ...]:

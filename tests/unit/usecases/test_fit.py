@@ -18,7 +18,7 @@ from sparkproof.facts.surfaces import load_surface
 from sparkproof.render.fit_html import fit_page
 from sparkproof.render.fit_text import render_fit
 from sparkproof.render.lines import plain_text
-from sparkproof.usecases.fit import FitRequest, fit, fit_request
+from sparkproof.usecases.fit.command import FitRequest, fit, fit_request
 
 CONFIGS = Path(__file__).parents[2] / "data" / "memory" / "configs"
 Q36 = str(CONFIGS / "qwen3.6-35b-a3b.json")

@@ -7,7 +7,7 @@ import pytest
 from sparkproof.core.serve_args import ServeArgs, Speculation
 from sparkproof.facts.surfaces import load_surface
 from sparkproof.recipe.vllm_args import parse_serve_args
-from sparkproof.usecases.fit_arguments import find_parser, read_arguments
+from sparkproof.usecases.fit.arguments import find_parser, read_arguments
 
 BOTH_READ = [
     ["--max-model-len", "128k", "--kv-cache-memory-bytes", "36G", "--block-size=64"],

@@ -10,7 +10,7 @@ from sparkproof.core.memory_plan import MemoryPlan
 from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.fit import FitRequest, fit
+from sparkproof.usecases.fit.command import FitRequest, fit
 
 CONFIGS = Path(__file__).parents[2] / "data" / "memory" / "configs"
 NANO = (

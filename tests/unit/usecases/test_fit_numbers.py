@@ -11,8 +11,8 @@ from sparkproof.cli.commands.fit import command
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
 from sparkproof.facts.surfaces import load_surface
-from sparkproof.usecases.fit import FitRequest, fit
-from sparkproof.usecases.fit_case import request_of
+from sparkproof.usecases.fit.case import request_of
+from sparkproof.usecases.fit.command import FitRequest, fit
 
 TINY = str(Path(__file__).parents[2] / "data" / "tiny-qwen3")
 

@@ -14,7 +14,7 @@ from sparkproof.core.report import Report
 from sparkproof.core.results.fit import FitResult
 from sparkproof.core.verdict import Verdict
 from sparkproof.memory.budget import GIB
-from sparkproof.usecases.fit import FitRequest, fit, fit_request
+from sparkproof.usecases.fit.command import FitRequest, fit, fit_request
 
 CONFIGS = Path(__file__).parents[2] / "data" / "memory" / "configs"
 DENSE = str(CONFIGS / "qwen3-32b.json")

@@ -9,7 +9,7 @@ import pytest
 from sparkproof.core.finding import Severity
 from sparkproof.facts.book import rules
 from sparkproof.recipe.docker_inspect import InspectedContainer, parse_docker_inspect
-from sparkproof.usecases.log_claims import judge_claims
+from sparkproof.usecases.log.claims import judge_claims
 
 
 def _container(image: str, labels: dict[str, str] | None = None) -> InspectedContainer:

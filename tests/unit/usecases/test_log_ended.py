@@ -9,7 +9,7 @@ import pytest
 from sparkproof.core.verdict import Verdict
 from sparkproof.formats.vllm_log.reader import read_log
 from sparkproof.recipe.docker_inspect import parse_docker_inspect
-from sparkproof.usecases.log import phrase_index, report_reading
+from sparkproof.usecases.log.command import phrase_index, report_reading
 
 UP = (
     "(APIServer pid=1) INFO 11-29 20:41:25 [api_utils.py:345]  █ ▀▄▀ █  version 0.26.0\n"

@@ -9,7 +9,7 @@ import pytest
 from sparkproof.core.errors import FormatError
 from sparkproof.facts.log_book import log_lines
 from sparkproof.facts.log_schema import LogLine
-from sparkproof.usecases.log import read_boots
+from sparkproof.usecases.log.command import read_boots
 
 
 class Text:

@@ -11,7 +11,7 @@ from sparkproof.core.unknown import Unknown
 from sparkproof.facts.surfaces import load_surface
 from sparkproof.upgrade.view import FLAG_REFUSED
 from sparkproof.usecases.line_findings import surroundings
-from sparkproof.usecases.prove_arguments import (
+from sparkproof.usecases.prove.arguments import (
     find_overruled_arguments,
     find_refused_arguments,
     is_told,

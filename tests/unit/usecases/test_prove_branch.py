@@ -30,11 +30,11 @@ from sparkproof.release.surface import read_surface
 from sparkproof.testing.artifacts import MemoryArtifact
 from sparkproof.testing.small_vllm import CUDA_12, CUDA_13, small_vllm
 from sparkproof.usecases.other_platform import find_other_platform
-from sparkproof.usecases.prove_alternatives import find_alternatives, prove_branches
-from sparkproof.usecases.prove_branch import Look
-from sparkproof.usecases.prove_findings import find_in_branches
-from sparkproof.usecases.prove_summary import criteria_of, summarize
-from sparkproof.usecases.prove_surroundings import (
+from sparkproof.usecases.prove.alternatives import find_alternatives, prove_branches
+from sparkproof.usecases.prove.branch import Look
+from sparkproof.usecases.prove.findings import find_in_branches
+from sparkproof.usecases.prove.summary import criteria_of, summarize
+from sparkproof.usecases.prove.surroundings import (
     find_ignored_variables,
     find_sampler,
     find_unread_release,

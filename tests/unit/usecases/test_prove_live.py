@@ -10,9 +10,9 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.finding import Severity
 from sparkproof.core.results.live_proof import LiveProof, Match, Part, PartName, Topic
 from sparkproof.core.verdict import Verdict, fold
-from sparkproof.usecases.prove_live_match import Plans, judge_match, match_log, match_server
-from sparkproof.usecases.prove_live_plan import plan_bench
-from sparkproof.usecases.prove_live_summary import facts_used, report_live
+from sparkproof.usecases.prove.live_match import Plans, judge_match, match_log, match_server
+from sparkproof.usecases.prove.live_plan import plan_bench
+from sparkproof.usecases.prove.live_summary import facts_used, report_live
 
 DEPLOYMENT = Deployment("models/m", artifact="vllm==0.33.0", served_names=("tiny",))
 

@@ -19,7 +19,7 @@ from sparkproof.core.observations.boot_log import (
 from sparkproof.core.prediction import How, Prediction
 from sparkproof.core.results.proof import Agreement, LayerProof, LogComparison
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.prove_log import expected_backends, flags_with_values, judge_comparison
+from sparkproof.usecases.prove.log import expected_backends, flags_with_values, judge_comparison
 
 
 def _boot(

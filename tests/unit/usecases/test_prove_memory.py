@@ -16,12 +16,12 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.facts.surfaces import load_surface
 from sparkproof.memory.budget import GIB
 from sparkproof.usecases.checkpoint_reading import ReadCheckpoint, read_from
-from sparkproof.usecases.fit import fit
-from sparkproof.usecases.fit_case import request_of
-from sparkproof.usecases.fit_inputs import files_of
-from sparkproof.usecases.prove_arguments import selection_args
-from sparkproof.usecases.prove_memory import Fitted, find_fit
-from sparkproof.usecases.prove_surroundings import find_moving_tag
+from sparkproof.usecases.fit.case import request_of
+from sparkproof.usecases.fit.command import fit
+from sparkproof.usecases.fit.inputs import files_of
+from sparkproof.usecases.prove.arguments import selection_args
+from sparkproof.usecases.prove.memory import Fitted, find_fit
+from sparkproof.usecases.prove.surroundings import find_moving_tag
 
 CHECKPOINT = str(Path(__file__).parents[3] / "examples" / "qwen3.6-35b-a3b-w4a4" / "checkpoint")
 LENGTH = ("--max-model-len", "262144")

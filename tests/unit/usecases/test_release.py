@@ -27,11 +27,11 @@ from sparkproof.render.release_diff_text import render_diff
 from sparkproof.render.release_text import render_release
 from sparkproof.selection import predict
 from sparkproof.selection.answers import describe_oracles
-from sparkproof.usecases import release_source
-from sparkproof.usecases.release import SECTIONS, look_at_release
-from sparkproof.usecases.release_args import check_arguments
-from sparkproof.usecases.release_diff import compare_releases
-from sparkproof.usecases.release_source import look_for_pull_request, plan_build
+from sparkproof.usecases.release import source as release_source
+from sparkproof.usecases.release.args import check_arguments
+from sparkproof.usecases.release.command import SECTIONS, look_at_release
+from sparkproof.usecases.release.diff import compare_releases
+from sparkproof.usecases.release.source import look_for_pull_request, plan_build
 
 
 def looked(version: str, section: str = "") -> ReleaseResult:

@@ -22,11 +22,11 @@ from sparkproof.facts.field_records import known_issues
 from sparkproof.upgrade.reported import REPORTS
 from sparkproof.usecases.checkpoint_reading import read_from
 from sparkproof.usecases.looking import see_surface
-from sparkproof.usecases.prove_alternatives import find_alternatives
-from sparkproof.usecases.prove_arguments import selection_args
-from sparkproof.usecases.suggest import Wanted, suggest
-from sparkproof.usecases.upgrade import upgrade
-from sparkproof.usecases.upgrade_sides import shipped_surface
+from sparkproof.usecases.prove.alternatives import find_alternatives
+from sparkproof.usecases.prove.arguments import selection_args
+from sparkproof.usecases.suggest.command import Wanted, suggest
+from sparkproof.usecases.upgrade.command import upgrade
+from sparkproof.usecases.upgrade.sides import shipped_surface
 
 CHECKPOINTS = Path(__file__).parents[2] / "data" / "upgrade" / "checkpoints"
 NVFP4 = str(CHECKPOINTS / "q36-nvfp4.json")

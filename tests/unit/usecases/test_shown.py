@@ -18,7 +18,7 @@ from sparkproof.core.verdict import Verdict
 from sparkproof.receipts.receipt import seal
 from sparkproof.render.lines import plain_text
 from sparkproof.render.select_text import render_select
-from sparkproof.usecases.bench_identities import stated_identities
+from sparkproof.usecases.bench.identities import stated_identities
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.select import select
 from sparkproof.usecases.shown import find_failures_shown, find_shown, shown_criteria

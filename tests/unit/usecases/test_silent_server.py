@@ -13,7 +13,7 @@ from sparkproof.cli.commands.why import command as why_command
 from sparkproof.core.errors import UnreachableError, UsageError
 from sparkproof.core.server_port import Ask, Failure, Reply
 from sparkproof.load.schedule import make_plan
-from sparkproof.usecases.bench import Arm, bench
+from sparkproof.usecases.bench.command import Arm, bench
 from sparkproof.usecases.live import Session, take_snapshot
 from sparkproof.usecases.smoke import smoke
 from sparkproof.usecases.why import why

@@ -18,8 +18,8 @@ from sparkproof.core.results.suggest import SuggestResult
 from sparkproof.core.verdict import Verdict
 from sparkproof.facts.advice import parsers_of, purposes
 from sparkproof.recipe.deployment_toml import parse_deployment
-from sparkproof.usecases.suggest import Wanted, suggest
-from sparkproof.usecases.upgrade_sides import shipped_surface
+from sparkproof.usecases.suggest.command import Wanted, suggest
+from sparkproof.usecases.upgrade.sides import shipped_surface
 
 DATA = Path(__file__).parents[2] / "data"
 NVFP4 = str(DATA / "upgrade" / "checkpoints" / "q36-nvfp4.json")

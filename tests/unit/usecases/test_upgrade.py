@@ -14,9 +14,9 @@ from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.results.upgrade import Bite, DeploymentUpgrade
 from sparkproof.core.verdict import Verdict
 from sparkproof.recipe.deployment_toml import parse_deployment
-from sparkproof.usecases.fit_inputs import read_deployment
-from sparkproof.usecases.upgrade import upgrade
-from sparkproof.usecases.upgrade_sides import is_number, shipped_surface, version_in
+from sparkproof.usecases.fit.inputs import read_deployment
+from sparkproof.usecases.upgrade.command import upgrade
+from sparkproof.usecases.upgrade.sides import is_number, shipped_surface, version_in
 
 CHECKPOINT = str(Path(__file__).parents[3] / "examples" / "qwen3.6-35b-a3b-w4a4" / "checkpoint")
 DATA = Path(__file__).parents[2] / "data" / "upgrade"

@@ -15,9 +15,9 @@ from sparkproof.upgrade.compare import Comparison, compare
 from sparkproof.upgrade.reported import REPORTS
 from sparkproof.upgrade.view import Case, View
 from sparkproof.usecases.checkpoint_reading import read_from
-from sparkproof.usecases.fit_inputs import read_deployment
-from sparkproof.usecases.upgrade_sides import Opener, shipped_surface, shipped_versions
-from sparkproof.usecases.upgrade_views import Subject, model_of, view_of
+from sparkproof.usecases.fit.inputs import read_deployment
+from sparkproof.usecases.upgrade.sides import Opener, shipped_surface, shipped_versions
+from sparkproof.usecases.upgrade.views import Subject, model_of, view_of
 
 DATA = Path(__file__).parents[2] / "data" / "upgrade"
 TOUCHED_BY = {"kv line": "kv pool"}

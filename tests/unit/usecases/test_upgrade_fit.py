@@ -9,8 +9,8 @@ import pytest
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.results.upgrade import Bite
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.upgrade import upgrade
-from sparkproof.usecases.upgrade_sides import shipped_surface
+from sparkproof.usecases.upgrade.command import upgrade
+from sparkproof.usecases.upgrade.sides import shipped_surface
 
 GEMMA = str(Path(__file__).parents[2] / "data" / "memory" / "configs" / "gemma-4-26b-a4b.json")
 

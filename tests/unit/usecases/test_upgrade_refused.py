@@ -11,8 +11,8 @@ from sparkproof.core.deployment import Deployment
 from sparkproof.core.observations.release_surface import ReleaseSurface
 from sparkproof.core.results.upgrade import Bite
 from sparkproof.core.verdict import Verdict
-from sparkproof.usecases.upgrade import upgrade
-from sparkproof.usecases.upgrade_sides import shipped_surface
+from sparkproof.usecases.upgrade.command import upgrade
+from sparkproof.usecases.upgrade.sides import shipped_surface
 
 CHECKPOINT = str(Path(__file__).parents[3] / "examples" / "qwen3.6-35b-a3b-w4a4" / "checkpoint")
 

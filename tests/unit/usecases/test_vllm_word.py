@@ -6,10 +6,10 @@ import pytest
 
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.errors import UsageError
-from sparkproof.usecases.prove import prove
-from sparkproof.usecases.release import find_surface
-from sparkproof.usecases.upgrade import upgrade
-from sparkproof.usecases.upgrade_sides import shipped_surface
+from sparkproof.usecases.prove.command import prove
+from sparkproof.usecases.release.command import find_surface
+from sparkproof.usecases.upgrade.command import upgrade
+from sparkproof.usecases.upgrade.sides import shipped_surface
 from sparkproof.usecases.vllm_word import refuse_bare_word
 
 HERE = Deployment("absent", artifact="vllm==0.33.0")

@@ -24,7 +24,7 @@ from sparkproof.cli.options import (
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
     from sparkproof.core.results.ab import AbResult
-    from sparkproof.usecases.ab_arms import ArmRef
+    from sparkproof.usecases.ab.arms import ArmRef
 
 
 class Share(click.types.FloatParamType):
@@ -107,8 +107,8 @@ def command(
     from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.gates.ab import make_cells  # noqa: PLC0415
     from sparkproof.render.ab_text import render_ab  # noqa: PLC0415
-    from sparkproof.usecases.ab import ab  # noqa: PLC0415
-    from sparkproof.usecases.ab_wish import AbWish  # noqa: PLC0415
+    from sparkproof.usecases.ab.command import ab  # noqa: PLC0415
+    from sparkproof.usecases.ab.wish import AbWish  # noqa: PLC0415
 
     arms = _arms(more)
     wish = AbWish(
@@ -142,8 +142,8 @@ def _arms(more: dict[str, Any]) -> list[ArmRef]:
         UsageError: commands, deployments and addresses do not go together.
     """
     from sparkproof.core.errors import UsageError  # noqa: PLC0415
-    from sparkproof.usecases.ab_arms import ArmRef  # noqa: PLC0415
-    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+    from sparkproof.usecases.ab.arms import ArmRef  # noqa: PLC0415
+    from sparkproof.usecases.fit.inputs import read_deployment  # noqa: PLC0415
 
     servers: tuple[str, ...] = more["servers"]
     commands: tuple[str, ...] = (more["restart_control"], *more["restart_treatment"])

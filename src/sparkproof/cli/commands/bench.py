@@ -22,7 +22,7 @@ from sparkproof.cli.options import (
 if TYPE_CHECKING:
     from sparkproof.core.report import Report
     from sparkproof.core.results.bench import BenchResult
-    from sparkproof.usecases.bench import Arm
+    from sparkproof.usecases.bench.command import Arm
 
 
 @click.command("bench")
@@ -79,7 +79,7 @@ def command(
     from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.load.schedule import make_plan  # noqa: PLC0415
     from sparkproof.render.bench_text import render_bench  # noqa: PLC0415
-    from sparkproof.usecases.bench import bench  # noqa: PLC0415
+    from sparkproof.usecases.bench.command import bench  # noqa: PLC0415
 
     plan = make_plan(
         modes=modes or ("answer",),
@@ -105,8 +105,8 @@ def command(
 
 
 def _arm(server: str, deployment: Path | None, box: str) -> Arm:
-    from sparkproof.usecases.bench import Arm  # noqa: PLC0415
-    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+    from sparkproof.usecases.bench.command import Arm  # noqa: PLC0415
+    from sparkproof.usecases.fit.inputs import read_deployment  # noqa: PLC0415
 
     return Arm(server, read_deployment(deployment) if deployment else None, box)
 

@@ -9,7 +9,7 @@ from sparkproof.cli.options import output_options
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, partial: str) -> list[CompletionItem]:
-    from sparkproof.usecases.explain import list_topics  # noqa: PLC0415
+    from sparkproof.usecases.explain.command import list_topics  # noqa: PLC0415
 
     result = list_topics().result
     assert result is not None
@@ -26,7 +26,7 @@ def command(topic: tuple[str, ...], as_json: bool, verbose: bool) -> None:
     """
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.explain_text import render_explanation  # noqa: PLC0415
-    from sparkproof.usecases.explain import explain, list_topics  # noqa: PLC0415
+    from sparkproof.usecases.explain.command import explain, list_topics  # noqa: PLC0415
 
     report = explain(" ".join(topic)) if topic else list_topics()
     raise SystemExit(

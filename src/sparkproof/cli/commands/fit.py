@@ -72,7 +72,7 @@ def command(
     """
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.fit_text import render_fit  # noqa: PLC0415
-    from sparkproof.usecases.fit import fit, fit_request  # noqa: PLC0415
+    from sparkproof.usecases.fit.command import fit, fit_request  # noqa: PLC0415
 
     request = fit_request(
         checkpoint,

@@ -43,7 +43,8 @@ def command(
     from sparkproof.cli.output import emit, write_lines  # noqa: PLC0415
     from sparkproof.render.lines import line  # noqa: PLC0415
     from sparkproof.render.log_text import render_log  # noqa: PLC0415
-    from sparkproof.usecases import log, log_response  # noqa: PLC0415
+    from sparkproof.usecases.log import command as log  # noqa: PLC0415
+    from sparkproof.usecases.log import response as log_response  # noqa: PLC0415
 
     if bool(source) == bool(response):
         raise click.UsageError("give either a SOURCE or --response FILE")
@@ -64,7 +65,7 @@ def command(
     else:
         report = log.explain_log(source, inspect=inspect)
     if redact:
-        from sparkproof.usecases.log_redaction import redact_report  # noqa: PLC0415
+        from sparkproof.usecases.log.redaction import redact_report  # noqa: PLC0415
 
         report = redact_report(report)
     raise SystemExit(emit(report, render_log, as_json=as_json, verbose=verbose))

@@ -103,7 +103,7 @@ def _prove(
     from sparkproof.adapters.store import ReceiptStore, default_folder  # noqa: PLC0415
     from sparkproof.cli.output import write_lines  # noqa: PLC0415
     from sparkproof.render.lines import line  # noqa: PLC0415
-    from sparkproof.usecases.prove import prove  # noqa: PLC0415
+    from sparkproof.usecases.prove.command import prove  # noqa: PLC0415
 
     if (control or quick or skip) and not live:
         raise click.UsageError("--control, --quick and --skip need --live URL")
@@ -115,8 +115,8 @@ def _prove(
     }
     if not live:
         return prove(deployment, log=log, **common)
-    from sparkproof.usecases.prove_live import prove_live  # noqa: PLC0415
-    from sparkproof.usecases.prove_live_parts import LiveRequest  # noqa: PLC0415
+    from sparkproof.usecases.prove.live import prove_live  # noqa: PLC0415
+    from sparkproof.usecases.prove.live_parts import LiveRequest  # noqa: PLC0415
 
     status = StatusLine()
     status.start()

@@ -49,7 +49,7 @@ def show(
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.release_text import render_release  # noqa: PLC0415
-    from sparkproof.usecases.release import look_at_release  # noqa: PLC0415
+    from sparkproof.usecases.release.command import look_at_release  # noqa: PLC0415
 
     if not ref and not vllm:
         raise click.UsageError("name a release, e.g. 0.33.0 or vllm==0.33.0")
@@ -87,7 +87,7 @@ def diff(
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.release_diff_text import render_diff  # noqa: PLC0415
-    from sparkproof.usecases.release_diff import compare_releases  # noqa: PLC0415
+    from sparkproof.usecases.release.diff import compare_releases  # noqa: PLC0415
 
     report = compare_releases(
         before,
@@ -117,7 +117,7 @@ def args(
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.serve_line_text import render_serve_line  # noqa: PLC0415
-    from sparkproof.usecases.release_args import check_arguments  # noqa: PLC0415
+    from sparkproof.usecases.release.args import check_arguments  # noqa: PLC0415
 
     if vllm and ref:
         ref, vllm_args = "", (ref, *vllm_args)
@@ -137,7 +137,7 @@ def contains(number: str, checkout: str, as_json: bool, verbose: bool) -> None:
     """Tell whether a git checkout's history holds a pull request, e.g. '#48245'."""
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.release_text import render_contains  # noqa: PLC0415
-    from sparkproof.usecases.release_source import look_for_pull_request  # noqa: PLC0415
+    from sparkproof.usecases.release.source import look_for_pull_request  # noqa: PLC0415
 
     report = look_for_pull_request(number, checkout)
     raise SystemExit(emit(report, render_contains, as_json=as_json, verbose=verbose))
@@ -166,7 +166,7 @@ def builds(
     from sparkproof.adapters.progress import make_progress  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.release_text import render_builds  # noqa: PLC0415
-    from sparkproof.usecases.release_source import plan_build  # noqa: PLC0415
+    from sparkproof.usecases.release.source import plan_build  # noqa: PLC0415
 
     report = plan_build(
         ref,

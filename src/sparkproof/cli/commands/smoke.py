@@ -61,7 +61,7 @@ def command(
     """
     from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.render.smoke_text import render_smoke  # noqa: PLC0415
-    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
+    from sparkproof.usecases.fit.inputs import read_deployment  # noqa: PLC0415
     from sparkproof.usecases.smoke import smoke  # noqa: PLC0415
 
     receipts = receipts_of(store)

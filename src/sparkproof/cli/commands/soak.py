@@ -106,7 +106,7 @@ def command(context: click.Context, /, **given: Any) -> None:
     from sparkproof.adapters.progress import StatusLine  # noqa: PLC0415
     from sparkproof.cli.output import emit_or_interrupt  # noqa: PLC0415
     from sparkproof.render.soak_text import render_soak  # noqa: PLC0415
-    from sparkproof.usecases.soak import soak  # noqa: PLC0415
+    from sparkproof.usecases.soak.command import soak  # noqa: PLC0415
 
     _refuse_other_plan(context, given["resume"])
     receipts = receipts_of(given["store"])
@@ -158,8 +158,8 @@ def _wishes(given: dict[str, Any]) -> Any:
 
 
 def _around(given: dict[str, Any]) -> Any:
-    from sparkproof.usecases.fit_inputs import read_deployment  # noqa: PLC0415
-    from sparkproof.usecases.soak import Surroundings  # noqa: PLC0415
+    from sparkproof.usecases.fit.inputs import read_deployment  # noqa: PLC0415
+    from sparkproof.usecases.soak.command import Surroundings  # noqa: PLC0415
 
     deployment = given["deployment"]
     names = ("log", "pid", "yes", "resume", "records")

@@ -79,8 +79,8 @@ def command(
     from sparkproof.cli.output import emit, refuse_target, write_text_file  # noqa: PLC0415
     from sparkproof.core.deployment import Box  # noqa: PLC0415
     from sparkproof.render.suggest_text import render_suggest  # noqa: PLC0415
-    from sparkproof.usecases.suggest import Wanted, suggest  # noqa: PLC0415
-    from sparkproof.usecases.upgrade_sides import shipped_surface  # noqa: PLC0415
+    from sparkproof.usecases.suggest.command import Wanted, suggest  # noqa: PLC0415
+    from sparkproof.usecases.upgrade.sides import shipped_surface  # noqa: PLC0415
 
     refuse_target(output, force=force)
     wanted = Wanted(

@@ -57,8 +57,8 @@ def command(
     from sparkproof.cli.deployment import gather_deployment  # noqa: PLC0415
     from sparkproof.cli.output import emit  # noqa: PLC0415
     from sparkproof.render.upgrade_text import render_upgrade  # noqa: PLC0415
-    from sparkproof.usecases.upgrade import upgrade  # noqa: PLC0415
-    from sparkproof.usecases.upgrade_sides import shipped_surface, shipped_versions  # noqa: PLC0415
+    from sparkproof.usecases.upgrade.command import upgrade  # noqa: PLC0415
+    from sparkproof.usecases.upgrade.sides import shipped_surface, shipped_versions  # noqa: PLC0415
 
     asked = [
         gather_deployment(

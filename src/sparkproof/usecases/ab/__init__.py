@@ -1,0 +1,1 @@
+"""The A/B gate: servers, rounds, scores and the verdict over them."""

@@ -1,0 +1,1 @@
+"""The benchmark: rounds of load, and what the server was while they ran."""

@@ -1,0 +1,1 @@
+"""What a claim says of an artifact, and the records of it."""

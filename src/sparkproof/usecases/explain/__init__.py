@@ -1,0 +1,1 @@
+"""What a word means: a rule, a claim, an option, a release's own names."""

@@ -1,0 +1,1 @@
+"""Whether a deployment fits: its KV cache, and its memory in time."""

@@ -1,0 +1,1 @@
+"""What a log says, and why a server died."""

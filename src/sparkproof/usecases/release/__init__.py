@@ -1,0 +1,1 @@
+"""What a release is, and what tells it from another."""

@@ -1,0 +1,1 @@
+"""A deployment for a checkpoint that names none."""

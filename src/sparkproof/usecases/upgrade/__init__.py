@@ -1,0 +1,1 @@
+"""What another release would change for a deployment."""
