@@ -50,5 +50,6 @@ def general_ways(surface: ReleaseSurface) -> tuple[Fallback, ...]:
 
 
 def given_up(branches: Sequence[Branch]) -> int:
-    """How many picks compute in another format than their weights are stored in."""
-    return sum(layer.speed in _NOT_NATIVE for branch in branches for layer in branch.layers)
+    """How many picks of the worse branch compute in another format than their weights have."""
+    counts = (sum(layer.speed in _NOT_NATIVE for layer in branch.layers) for branch in branches)
+    return max(counts, default=0)
