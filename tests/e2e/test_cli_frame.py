@@ -29,7 +29,7 @@ _, path = ReceiptStore(default_folder()).append(
 EDIT = SEAL + "path.write_bytes(path.read_bytes().replace(b'runs', b'ruin'))\n"
 TRUNCATE = SEAL + "path.write_bytes(path.read_bytes()[:40])\n"
 ENDING = """
-from sparkproof.usecases.explain.command import command as explain
+from sparkproof.usecases.explain import command as explain
 from sparkproof.core.report import Report
 from sparkproof.core.results.explain import Explanation
 from sparkproof.core.verdict import Verdict
