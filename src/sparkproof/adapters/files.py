@@ -20,6 +20,8 @@ def refuse_unwritable(path: Path) -> None:
         UnreachableError: none can.
     """
     try:
+        if _is_special(path):
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-"):
             pass
@@ -30,10 +32,15 @@ def refuse_unwritable(path: Path) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write text as UTF-8; what stood there before stays until the new is whole.
 
+    A device or a pipe is written to, never replaced by a file.
+
     Raises:
         UnreachableError: it can't be written.
     """
     try:
+        if _is_special(path):
+            path.write_text(text, encoding="utf-8")
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         try:
@@ -46,6 +53,11 @@ def write_file(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def _is_special(path: Path) -> bool:
+    """Whether something stands there that is neither a file nor a folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _unwritable(path: Path, error: OSError) -> UnreachableError:

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sparkproof.adapters.files import is_file, is_there, read_file
+from sparkproof.adapters.files import (
+    is_file,
+    is_there,
+    read_file,
+    refuse_unwritable,
+    write_file,
+)
 from sparkproof.adapters.identity import git_commit
 from sparkproof.adapters.meminfo import read_meminfo
 from sparkproof.adapters.store import ReceiptStore
@@ -33,6 +39,24 @@ def test_a_device_that_never_ends_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "d.toml").symlink_to("/dev/zero")
     with pytest.raises(UnreachableError, match="no regular file"):
         read_deployment(tmp_path / "d.toml")
+
+
+def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    device = tmp_path / "page.html"
+    device.symlink_to("/dev/null")
+    refuse_unwritable(device)
+    write_file(device, "page")
+    assert device.readlink() == Path("/dev/null")
+    assert device.is_char_device()
+    assert list(tmp_path.iterdir()) == [device]
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    page = tmp_path / "new" / "page.html"
+    write_file(page, "old and longer")
+    write_file(page, "new")
+    assert page.read_text(encoding="utf-8") == "new"
+    assert list(page.parent.iterdir()) == [page]
 
 
 def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
