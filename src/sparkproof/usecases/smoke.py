@@ -11,7 +11,7 @@ import msgspec
 from sparkproof.adapters.store import ReceiptStore
 from sparkproof.core.deployment import Deployment
 from sparkproof.core.digest import digest
-from sparkproof.core.errors import FormatError, UsageError
+from sparkproof.core.errors import UsageError
 from sparkproof.core.finding import Finding, Severity, worst_first
 from sparkproof.core.observations.exchange import Exchange
 from sparkproof.core.observations.fingerprint import Fingerprint
@@ -37,7 +37,7 @@ from sparkproof.load.prompts import words_for
 from sparkproof.usecases.envelope import make_report
 from sparkproof.usecases.exchange_rules import answer_rule
 from sparkproof.usecases.expectations import expected_of, log_says, refuse_model
-from sparkproof.usecases.keep import keep
+from sparkproof.usecases.keep import keep, read_kept
 from sparkproof.usecases.live import Ports, Session, subject_of, take_snapshot
 
 _POLL_S = 2.0
@@ -251,16 +251,7 @@ def read_trusted(store: ReceiptStore, reference: str) -> Fingerprint:
     Raises:
         UsageError: it is another command's, or holds none.
     """
-    name, receipt = store.find(reference)
-    if receipt.command != "smoke":
-        raise UsageError(
-            f"{name} is a receipt of {receipt.command}, not of smoke",
-            hint="`sparkproof receipt list` shows what there is",
-        )
-    try:
-        result = msgspec.json.decode(receipt.report, type=Report[SmokeResult]).result
-    except msgspec.DecodeError as error:
-        raise FormatError(f"no smoke result in it: {error}", where=name) from error
+    name, result = read_kept(store, reference, "smoke", SmokeResult)
     if result is None or result.fingerprint is None:
         raise UsageError(
             f"{name} holds no fingerprint",

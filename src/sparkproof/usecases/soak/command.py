@@ -23,7 +23,7 @@ from sparkproof.core.server_port import ServerPort
 from sparkproof.gates.soak_plan import Wishes, check_wishes
 from sparkproof.load.soak_tally import Tally
 from sparkproof.usecases.expectations import refuse_model
-from sparkproof.usecases.keep import keep
+from sparkproof.usecases.keep import keep, read_kept
 from sparkproof.usecases.live import Ports, Session, take_snapshot
 from sparkproof.usecases.soak.begin import (
     begin_plan,
@@ -250,16 +250,7 @@ def _records_of(reference: str, folder: Path, receipts: ReceiptStore | None) -> 
     except UsageError:
         if receipts is None or reference == "latest":
             raise
-    name, receipt = receipts.find(reference)
-    if receipt.command != "soak":
-        raise UsageError(
-            f"{name} is a receipt of {receipt.command}, not of soak",
-            hint="`sparkproof receipt list` shows what there is",
-        )
-    try:
-        result = msgspec.json.decode(receipt.report, type=Report[SoakResult]).result
-    except msgspec.DecodeError as error:
-        raise FormatError(f"no soak in it: {error}", where=name) from error
+    _, result = read_kept(receipts, reference, "soak", SoakResult)
     return find_journal(folder, "soak", result.records if result else "")
 
 
